@@ -1,0 +1,104 @@
+import type { OpenOutput } from '../../machines/attempt-types.ts';
+import {
+  bootstrapHarnessContextEngine,
+  runHarnessContextEngineMaintenance,
+} from '../engine/context-engine-lifecycle.ts';
+import { isDurableEngine } from '../engine/legacy.ts';
+import { drainOutbox } from '../engine/outbox.ts';
+import { AttemptError } from '../errors.ts';
+import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
+import { engineLogFields, engineSession, tracedEngineCall } from './engine-call.ts';
+import type { AttemptRecord, HistorySlot } from './record.ts';
+
+/** `bootstrap.opening`: the session is taken; nothing is written. */
+export async function open(record: AttemptRecord, signal: AbortSignal): Promise<OpenOutput> {
+  const { session, logger } = record.services;
+  const opened = await session.transcript.open(signal);
+  record.slots.opened = opened;
+  for (const message of opened.notices) {
+    logger.warn('session notice', { attemptId: record.params.attemptId, notice: message });
+    record.emit({ type: 'attempt.notice', message });
+  }
+  const binding = await session.bindings.read();
+  record.slots.binding = binding !== null && binding.realm === record.params.realm ? binding : null;
+  record.slots.intent = await session.journal.read();
+  record.emit({
+    type: 'attempt.started',
+    attemptId: record.params.attemptId,
+    sessionFile: session.transcript.sessionFile,
+    sessionId: opened.sessionId,
+  });
+  return {
+    hadSessionFile: opened.existed,
+    bound: (record.slots.binding?.threads.length ?? 0) > 0,
+    journalOpen: record.slots.intent !== null,
+  };
+}
+
+/**
+ * `bootstrap.draining`: background maintenance of the last turn is waited for (spec D4), then every accepted turn that
+ * a durable engine has not taken is committed, in order (spec D3). A rejection suspends the engine for this attempt.
+ */
+export async function drain(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  const { engine, session, lane, clock } = record.services;
+  if (engine === null) return;
+  const { bootstrap } = record.params.budgets;
+  if (!(await lane.idle(bootstrap, clock))) {
+    throw new AttemptError('engine_suspended', 'background maintenance of an earlier turn is still running');
+  }
+  if (!isDurableEngine(engine)) return;
+  const { warn, redact, sessionTarget, runtimeContext, runtimeSettings } = engineSession(record, signal);
+  await drainOutbox({
+    store: session.outbox,
+    engine,
+    live: {
+      ...(sessionTarget === undefined ? {} : { sessionTarget }),
+      ...(runtimeContext === undefined ? {} : { runtimeContext }),
+      ...(runtimeSettings === undefined ? {} : { runtimeSettings }),
+    },
+    signal,
+    warn,
+    redact,
+  });
+}
+
+/** `bootstrap.reading`: the leaf of this read is the fence (spec D2). */
+export async function read(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  record.slots.history = await readHistory(record, signal);
+}
+
+/** `bootstrap.engine` (spec L2). */
+export async function bootstrapEngine(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  const { logger } = record.services;
+  const fields = engineLogFields(record);
+  logger.debug('codex context engine bootstrap started', fields);
+  const answer = await tracedEngineCall(record, 'bootstrap', () =>
+    bootstrapHarnessContextEngine({
+      ...engineSession(record, signal),
+      hadSessionFile: record.slots.opened?.existed === true,
+    }),
+  );
+  if (!answer.ok) {
+    logger.debug('codex context engine bootstrap failed', fields);
+    throw answer.error;
+  }
+  logger.debug('codex context engine bootstrap completed', fields);
+}
+
+/** `bootstrap.maintenance` (spec 2.3). */
+export async function bootstrapMaintenance(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  const answer = await tracedEngineCall(record, 'maintain', () =>
+    runHarnessContextEngineMaintenance({ ...engineSession(record, signal), reason: 'bootstrap' }),
+  );
+  if (!answer.ok) throw answer.error;
+}
+
+/** `bootstrap.rereading`: the engine may have rewritten the transcript (spec 2.3). */
+export async function reread(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  record.slots.history = await readHistory(record, signal);
+}
+
+async function readHistory(record: AttemptRecord, signal: AbortSignal): Promise<HistorySlot> {
+  const view = await record.services.session.transcript.read(signal);
+  return { view, messages: readMirroredSessionHistoryMessages(view) };
+}

@@ -1,0 +1,127 @@
+import type { AttemptOutcome, FinalizeOutput } from '../../machines/attempt-types.ts';
+import { finalizeHarnessContextEngineTurn } from '../engine/context-engine-lifecycle.ts';
+import type { ContextEngine, TranscriptAnchor } from '../engine/contract.ts';
+import type { FinalizeTurnResult } from '../engine/finalize-turn.ts';
+import { isDurableEngine } from '../engine/legacy.ts';
+import type { AcceptedTurn } from '../engine/outbox.ts';
+import type { TranscriptEntry } from '../ports.ts';
+import type { AgentMessage } from '../transcript/messages.ts';
+import { engineSession, tracedEngineCall } from './engine-call.ts';
+import { type AttemptRecord, historyOf, type MirrorSlot, sessionTargetOf } from './record.ts';
+import type { FinalizationReport, FinalizerMethod } from './types.ts';
+
+/**
+ * `finalizing` (spec 2.10, D1, D3): exactly one finalizer tells the engine what happened, from the re-read session or,
+ * after a failed mirror, from history and the turn's own rows (spec M1, M2). Then the journal is closed: everything
+ * that a crash could lose is on disk or handed over.
+ */
+export async function finalize(record: AttemptRecord, signal: AbortSignal): Promise<FinalizeOutput> {
+  const { engine, logger, session } = record.services;
+  const { outcome, cause } = record.machine();
+  const mirrored = record.slots.mirrored ?? { ok: false, rows: [], view: null };
+  const history = historyOf(record);
+  if (engine !== null && !mirrored.ok) {
+    logger.warn('mirror failed: the context engine ingests from fallback turn data', {
+      attemptId: record.params.attemptId,
+      engineId: engine.info.id,
+    });
+  }
+
+  record.slots.finalization = { method: finalizerOf(engine, outcome), ok: false, reason: 'budget_finalize' };
+  // An engine that is suspended for this attempt still has its turn queued (spec D3).
+  const suspended = engine !== null && record.machine().engine === null;
+  const answer = await tracedEngineCall(record, 'finalize', () =>
+    finalizeHarnessContextEngineTurn({
+      ...engineSession(record, signal),
+      contextEngine: engine,
+      sessionIdUsed: record.slots.opened?.sessionId ?? '',
+      promptError: outcome === 'failed' ? (cause?.message ?? 'the turn failed') : null,
+      aborted: outcome === 'aborted',
+      yieldAborted: outcome === 'yielded',
+      messagesSnapshot: snapshotOf(record, mirrored),
+      prePromptMessageCount: history.messages.length,
+      tokenBudget: record.params.tokenBudget,
+      isHeartbeat: record.params.isHeartbeat,
+      ...commitOf(record, mirrored, suspended),
+    }),
+  );
+  if (engine !== null && answer.method !== 'none') {
+    const fields = { ...engineLogFields(record), method: answer.method };
+    logger.debug(`codex context engine finalize ${answer.ok ? 'completed' : 'failed'}`, fields);
+  }
+  // Given up by its budget: what is said of it stays what it was.
+  if (signal.aborted) return { ok: false, code: 'budget_finalize', message: 'the finalizer ran out of time' };
+  record.slots.finalization = report(answer);
+  // Beside the state: what the engine was told does not hang on it, and the attempt waits for it at its end.
+  const closed = session.journal.clear();
+  keepTrack(
+    record,
+    closed.catch((error: unknown) => degrade(record, 'finalizing', 'session_write_failed', error)),
+  );
+  return answer.ok
+    ? { ok: true }
+    : { ok: false, code: answer.error?.code ?? 'finalize_failed', message: answer.error?.message ?? 'not finalized' };
+}
+
+/** Which finalizer this engine takes (spec 2.10, D1). */
+function finalizerOf(engine: ContextEngine | null, outcome: AttemptOutcome | null): FinalizerMethod {
+  if (engine === null) return 'none';
+  if (isDurableEngine(engine)) return outcome === 'completed' ? 'commitTurn' : 'none';
+  if (typeof engine.afterTurn === 'function') return 'afterTurn';
+  return typeof engine.ingestBatch === 'function' ? 'ingestBatch' : 'ingest';
+}
+
+/** The whole session as re-read; if that was not possible, history and the turn's own rows, never a stale file. */
+function snapshotOf(record: AttemptRecord, mirrored: MirrorSlot): AgentMessage[] {
+  if (mirrored.view !== null) return mirrored.view.entries.map((entry) => entry.message);
+  return [...historyOf(record).messages, ...mirrored.rows.map((row) => row.message)];
+}
+
+function commitOf(record: AttemptRecord, mirrored: MirrorSlot, suspended: boolean) {
+  const { engine, session } = record.services;
+  if (engine === null || !isDurableEngine(engine)) return {};
+  const turn = acceptedTurnOf(record, mirrored);
+  return turn === null ? {} : { commit: { turn, store: session.outbox, suspended } };
+}
+
+/** The rows from the admitted user row to the terminal one, with their anchors; null when they are not all on disk. */
+function acceptedTurnOf(record: AttemptRecord, mirrored: MirrorSlot): AcceptedTurn | null {
+  const keys = new Set(mirrored.rows.map((row) => row.idempotencyKey));
+  const entries = (mirrored.view?.entries ?? []).filter((entry) => keys.has(entry.message.idempotencyKey ?? ''));
+  const admitted = entries[0];
+  const terminal = entries.at(-1);
+  if (admitted === undefined || terminal === undefined || admitted.message.role !== 'user') return null;
+  const between = (mirrored.view?.entries ?? []).slice(admitted.position, terminal.position + 1);
+  const { attemptId } = record.params;
+  return {
+    advancementKey: `codex-attempt:${attemptId}`,
+    admission: { ...anchorOf(record, admitted), logicalTurnId: attemptId, role: 'user' },
+    terminal: anchorOf(record, terminal),
+    messages: between.map((entry) => entry.message),
+  };
+}
+
+function anchorOf(record: AttemptRecord, entry: TranscriptEntry): TranscriptAnchor {
+  const { agentId, sessionId, sessionKey, storePath } = sessionTargetOf(record);
+  return {
+    entryId: entry.entryId,
+    activeMessagePosition: entry.position,
+    agentId,
+    sessionId,
+    sessionKey,
+    storePath,
+    generation: sessionId,
+    rawSeq: entry.position,
+    effectiveParentId: entry.parentId,
+  };
+}
+
+function report(answer: FinalizeTurnResult): FinalizationReport {
+  const reason = answer.reason ?? answer.error?.code;
+  return {
+    method: answer.method,
+    ok: answer.ok,
+    ...(answer.queued === undefined ? {} : { queued: answer.queued }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

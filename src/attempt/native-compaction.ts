@@ -1,0 +1,102 @@
+import { resumeThread } from '../codex/threads.ts';
+import { objectOf, stringOf } from '../codex/wire-values.ts';
+import { messageOf } from '../errors.ts';
+import { redact } from '../observe/redact.ts';
+import type { BoundThread, CodexClient, ServerNotification } from '../ports.ts';
+import type { AttemptRecord } from './record.ts';
+
+/** What a native compaction came to. */
+export interface NativeCompaction {
+  ok: boolean;
+  compacted: boolean;
+  threadId?: string;
+  turnId?: string;
+  itemId?: string;
+  reason?: string;
+}
+
+/**
+ * `thread/compact/start` on the thread that was used last. It is a turn of its own: it is done when its
+ * `contextCompaction` item and then the turn have completed; anything else is a failure with a reason. Never rejects.
+ */
+export async function compactThread(record: AttemptRecord, signal: AbortSignal): Promise<NativeCompaction> {
+  const bound = record.slots.binding?.threads[0];
+  if (bound === undefined) return { ok: false, compacted: false, reason: 'no native thread is bound to this session' };
+  const { threadId } = bound;
+  try {
+    const client = await record.services.appServer.connect(signal);
+    record.slots.client = client;
+    const { cwd, model, sandbox, developerInstructions, budgets } = record.params;
+    await resumeThread(client, threadId, { cwd, model, sandbox, developerInstructions }, null, {
+      signal,
+      timeoutMs: budgets.threadStart,
+    });
+    const done = await watchCompaction(client, threadId, signal, () =>
+      client.request('thread/compact/start', { threadId }, { signal, timeoutMs: budgets.request }),
+    );
+    if (done.compacted) await forgetInstructions(record, bound);
+    return { threadId, ...done };
+  } catch (error) {
+    return { ok: false, compacted: false, threadId, reason: redact(messageOf(error)) };
+  }
+}
+
+/** `turn/interrupt` of whatever runs on the thread; the app-server is retired with the attempt if that does not end it. */
+export async function interruptCompaction(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  const threadId = record.slots.binding?.threads[0]?.threadId;
+  if (threadId === undefined || record.slots.client === undefined) return;
+  await record.slots.client.request('turn/interrupt', { threadId, turnId: '' }, { signal });
+}
+
+function watchCompaction(
+  client: CodexClient,
+  threadId: string,
+  signal: AbortSignal,
+  start: () => Promise<unknown>,
+): Promise<Omit<NativeCompaction, 'threadId'>> {
+  return new Promise((resolve, reject) => {
+    const seen: { turnId?: string; itemId?: string; completed: boolean } = { completed: false };
+    const ids = () => ({
+      ...(seen.turnId === undefined ? {} : { turnId: seen.turnId }),
+      ...(seen.itemId === undefined ? {} : { itemId: seen.itemId }),
+    });
+    const end = (settle: () => void) => {
+      off();
+      signal.removeEventListener('abort', onAbort);
+      settle();
+    };
+    const fail = (reason: string) => end(() => resolve({ ok: false, compacted: false, reason, ...ids() }));
+    const onAbort = () => fail('the compaction was interrupted');
+
+    const off = client.onNotification(({ method, params }: ServerNotification) => {
+      if (params['threadId'] !== threadId) return;
+      const item = objectOf(params['item']);
+      const turn = objectOf(params['turn']);
+      if (method === 'turn/started') seen.turnId ??= stringOf(turn['id']) ?? '';
+      if (item['type'] === 'contextCompaction') {
+        seen.itemId = stringOf(item['id']) ?? '';
+        if (method === 'item/completed') seen.completed = true;
+      }
+      if (method !== 'turn/completed' || turn['id'] !== seen.turnId) return;
+      if (turn['status'] === 'completed' && seen.completed) {
+        return end(() => resolve({ ok: true, compacted: true, ...ids() }));
+      }
+      const why =
+        turn['status'] === 'completed' ? 'ended without a compaction item' : `ended as ${String(turn['status'])}`;
+      fail(`the native compaction ${why}`);
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+    void client.exited.then((exit) => fail(exit.message));
+    start().catch((error: unknown) => end(() => reject(error)));
+  });
+}
+
+/** A native compaction drops injected developer items: the instructions have to be given again (design 3). */
+async function forgetInstructions(record: AttemptRecord, bound: BoundThread): Promise<void> {
+  const { binding } = record.slots;
+  if (binding === null || binding === undefined) return;
+  const threads = binding.threads.map((thread) =>
+    thread.threadId === bound.threadId ? { ...thread, instructionsHash: null } : thread,
+  );
+  await record.services.session.bindings.write({ ...binding, threads });
+}

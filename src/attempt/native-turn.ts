@@ -1,0 +1,178 @@
+import type { TurnEvent } from '../../machines/turn.ts';
+import { CodexAppServerEventProjector } from '../codex/events.ts';
+import { messageOf } from '../errors.ts';
+import { redact } from '../observe/redact.ts';
+import type { CodexClient } from '../ports.ts';
+import { createServerRequestHandler } from '../tools/server-requests.ts';
+import { createToolCallHandler } from '../tools/tool-calls.ts';
+import { type AttemptRecord, degrade, keepTrack } from './record.ts';
+import { onTurnStarted } from './turn-started.ts';
+
+/**
+ * One native turn as the attempt sees it: everything that the app-server says about it goes through here, whatever
+ * order it comes in, and the turn machine is told the milestones.
+ *
+ * `close` ends the turn for good. A turn that was requested and has not ended by then has its process retired, because
+ * only a new process is sure not to run it on.
+ */
+export class NativeTurn {
+  readonly threadId: string;
+  readonly projector: CodexAppServerEventProjector;
+  /** Kinds of approval that were refused. */
+  readonly deniedApprovals: string[] = [];
+  turnId: string | null = null;
+  /** Whether `turn/started` was seen: only then does an interrupt take the turn's id. */
+  started = false;
+  /** Codex compacted the thread natively during this turn. */
+  compacted = false;
+
+  readonly #record: AttemptRecord;
+  readonly #client: CodexClient;
+  readonly #work = new Set<Promise<unknown>>();
+  readonly #calls = new AbortController();
+  readonly #unsubscribe: (() => void)[] = [];
+  #requested = false;
+  #ended = false;
+  #closed = false;
+
+  constructor(record: AttemptRecord, client: CodexClient, threadId: string, send: (event: TurnEvent) => void) {
+    this.#record = record;
+    this.#client = client;
+    this.threadId = threadId;
+    const { clock, logger, trace } = record.services;
+
+    this.projector = new CodexAppServerEventProjector({
+      threadId,
+      attemptId: record.params.attemptId,
+      now: () => clock.now(),
+      provider: record.params.provider,
+      model: record.slots.thread?.model ?? '',
+      api: 'openai-responses',
+      redact,
+      logger,
+      onStarted: (turnId) => {
+        this.turnId = turnId;
+        this.started = true;
+        this.#track(onTurnStarted(record, this));
+      },
+      onCompleted: (end) => {
+        this.#ended = true;
+        send({ type: 'COMPLETED', status: end.status, ...(end.fault === undefined ? {} : { fault: end.fault }) });
+      },
+      onEffect: () => send({ type: 'EFFECT' }),
+      onEvent: (event) => record.emit(event),
+      onCompaction: (phase) => {
+        const ownsCompaction = record.services.engine?.info.ownsCompaction === true;
+        record.emit({
+          type: 'attempt.compaction',
+          phase: phase === 'started' ? 'start' : 'end',
+          backend: 'codex-app-server',
+          ownsCompaction,
+          ...(phase === 'started' ? {} : { completed: true }),
+        });
+        if (phase === 'completed') this.compacted = true;
+        trace.emit({ type: 'compaction.native', phase, ownsCompaction });
+      },
+    });
+
+    const toolCall = createToolCallHandler({
+      tools: record.slots.tools?.tools ?? [],
+      threadId,
+      turnId: () => this.turnId,
+      signal: this.#calls.signal,
+      clock,
+      redact,
+      onCall: (call) => {
+        trace.emit({
+          type: 'tool.call',
+          tool: call.tool,
+          callId: call.callId,
+          ok: call.ok,
+          durationMs: call.durationMs,
+        });
+      },
+      onYield: () => send({ type: 'INTERRUPT', why: 'yield' }),
+    });
+    const answer = createServerRequestHandler({
+      threadId,
+      turnId: () => this.turnId,
+      onToolCall: (params) => toolCall(params),
+      onDenied: (kind) => {
+        this.deniedApprovals.push(kind);
+        logger.warn('approval denied: nobody is there to give it', { attemptId: record.params.attemptId, kind });
+      },
+    });
+
+    this.#unsubscribe.push(
+      client.onNotification((notification) => {
+        if (this.#closed) return;
+        trace.emit({ type: 'codex.notification', method: notification.method });
+        this.projector.accept(notification);
+      }),
+      client.onServerRequest((request) => {
+        const work = answer(request);
+        if (work !== undefined) this.#track(work);
+        return work;
+      }),
+    );
+    this.#takeOver();
+    void client.exited.then((exit) => {
+      if (this.#closed) return;
+      this.#ended = true;
+      send({ type: 'EXITED', message: exit.message });
+    });
+  }
+
+  /** What was said of the thread since its resume: the figures of its last turn. */
+  #takeOver(): void {
+    const { early } = this.#record.slots;
+    if (early === undefined) return;
+    early.off();
+    delete this.#record.slots.early;
+    for (const notification of early.heard) this.projector.accept(notification);
+  }
+
+  /** From here on a turn may be running on the thread. */
+  requested(): void {
+    this.#requested = true;
+  }
+
+  /** `turn/start` gave the id: what was buffered is taken in, in order. */
+  bind(turnId: string): void {
+    this.turnId = turnId;
+    this.projector.bindTurn(turnId);
+  }
+
+  /** The request was refused: there is no turn that could run on. */
+  refused(): void {
+    this.#ended = true;
+  }
+
+  /** Resolves when nothing that this turn began is under way: writes, tool calls. */
+  async settled(): Promise<void> {
+    while (this.#work.size > 0) await Promise.all(this.#work);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#calls.abort();
+    for (const off of this.#unsubscribe) off();
+    if (this.#requested && !this.#ended) keepTrack(this.#record, this.#client.retire());
+  }
+
+  #track(work: Promise<unknown>): void {
+    const settled: Promise<unknown> = work
+      .catch((error: unknown) => {
+        this.#record.services.logger.debug('work beside the turn failed', { error: redact(messageOf(error)) });
+      })
+      .then(() => this.#work.delete(settled));
+    this.#work.add(settled);
+    keepTrack(this.#record, settled);
+  }
+
+  /** A step beside the turn went wrong. */
+  degrade(code: string, error: unknown): void {
+    degrade(this.#record, 'turning', code, error);
+  }
+}

@@ -1,0 +1,84 @@
+import type { ProjectOutput } from '../../machines/attempt-types.ts';
+import { redact } from '../observe/redact.ts';
+import { projectionCaps } from '../projection/budget.ts';
+import {
+  type ProjectedPrompt,
+  projectContextEngineAssemblyForCodex,
+  projectContinuity,
+  projectForeignRows,
+} from '../projection/text.ts';
+import { promptKey } from '../transcript/mirror.ts';
+import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
+import { type AttemptRecord, historyOf, type ThreadPlan } from './record.ts';
+import { engineIdentity, foreignEntries, planThread } from './thread-plan.ts';
+
+/**
+ * `projecting` (spec 2.5, P7): decides resume or start, then turns the assembly into prompt text. The plan is put down
+ * before the text is made, so that a failed projection still runs on the right thread with the original prompt.
+ */
+export async function project(record: AttemptRecord): Promise<ProjectOutput> {
+  delete record.slots.projection;
+  delete record.slots.build;
+  const { params, services, slots } = record;
+  const { freshThreadTries, overflowTries } = record.machine();
+  const plan = planThread({
+    binding: slots.binding ?? null,
+    toolFingerprint: slots.tools?.fingerprint ?? '',
+    engine: services.engine === null ? null : engineIdentity(services.engine, params),
+    assembly: slots.assembly ?? null,
+    forceStart: freshThreadTries > 0 || overflowTries > 0,
+  });
+  slots.plan = plan;
+  const projection = projectText(record, plan);
+  slots.projection = projection;
+  services.logger.debug('codex context engine projection decided', {
+    attemptId: params.attemptId,
+    thread: plan.kind,
+    reason: plan.reason,
+    promptChars: projection.promptText.length,
+    clippedChars: projection.clipped.contextChars,
+  });
+  services.trace.emit({
+    type: 'projection',
+    thread: plan.kind,
+    reason: plan.reason,
+    promptChars: projection.promptText.length,
+    clippedChars: projection.clipped.contextChars,
+    clippedMessages: projection.clipped.messages,
+  });
+  return { thread: plan.kind };
+}
+
+function projectText(record: AttemptRecord, plan: ThreadPlan): ProjectedPrompt {
+  const { prompt, attemptId, tokenBudget } = record.params;
+  const history = historyOf(record);
+  const caps = projectionCaps({ tokenBudget });
+  const assembly = record.slots.assembly ?? null;
+  const foreign = () =>
+    projectForeignRows({
+      rows: readMirroredSessionHistoryMessages({
+        entries: plan.bound === null ? [] : foreignEntries(history.view.entries, plan.bound),
+        leafId: history.view.leafId,
+      }),
+      prompt,
+      caps,
+      redact,
+    });
+
+  if (assembly === null) {
+    // No engine, or one that did not answer: as Codex without an engine (spec 13).
+    return plan.kind === 'resume' ? foreign() : projectContinuity({ history: history.messages, prompt, caps, redact });
+  }
+  // On a bound thread an epoch means that the thread holds the context already, also when the engine says nothing of
+  // it this time (spec P7).
+  if (plan.kind === 'resume' && plan.epoch !== null) return foreign();
+  return projectContextEngineAssemblyForCodex({
+    assembledMessages: assembly.messages,
+    originalHistoryMessages: history.messages,
+    prompt,
+    promptKey: promptKey(attemptId),
+    caps,
+    toolPayload: assembly.contextProjection === undefined ? 'elide' : 'preserve',
+    redact,
+  });
+}

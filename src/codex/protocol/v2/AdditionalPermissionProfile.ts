@@ -1,0 +1,10 @@
+// Generated from codex 0.171.0 by `npm run protocol:generate`. Do not edit.
+
+import type { AdditionalFileSystemPermissions } from "./AdditionalFileSystemPermissions.ts";
+import type { AdditionalNetworkPermissions } from "./AdditionalNetworkPermissions.ts";
+
+export type AdditionalPermissionProfile = {
+/**
+ * Partial overlay used for per-command permission requests.
+ */
+network: AdditionalNetworkPermissions | null, fileSystem: AdditionalFileSystemPermissions | null, };

@@ -1,0 +1,363 @@
+/**
+ * What an attempt needs from the world. The attempt's states talk to these interfaces and to nothing else, so a host
+ * (our CLI, a library user, OpenClaw) and a test supply their own.
+ *
+ * Unless a member says otherwise: promises may reject (the state that called decides what that means), every call may
+ * be made again after a failure, and a signal that aborts makes the call reject soon.
+ */
+
+import type { AgentMessage } from './transcript/messages.ts';
+
+// ---------------------------------------------------------------------------------------------------------- time
+
+/** Time as the attempt sees it. `now` is in milliseconds since the epoch. `ms` may be Infinity: then nothing fires. */
+export interface Clock {
+  now(): number;
+  setTimeout(fn: () => void, ms: number): unknown;
+  clearTimeout(id: unknown): void;
+}
+
+// ----------------------------------------------------------------------------------------------------------- log
+
+/** Fields of a log line: ids, counts, sizes, codes. Never prompt or transcript text, never secrets. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined | readonly string[]>>;
+
+/** Must not throw. Default of the library: silent. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+// --------------------------------------------------------------------------------------------------------- trace
+
+/** One line of a trace, before `seq` and `at` are added by the sink. */
+export interface TraceEvent {
+  type: string;
+  [field: string]: unknown;
+}
+
+/** Takes every trace event in order. Must not throw; `close` flushes and may be called twice. */
+export interface TraceSink {
+  emit(event: TraceEvent): void;
+  close(): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------------- transcript
+
+/** A row of the session as stored. `position` counts the visible branch from 0. */
+export interface TranscriptEntry {
+  entryId: string;
+  parentId: string | null;
+  position: number;
+  /** ISO 8601. */
+  createdAt: string;
+  message: AgentMessage;
+}
+
+/** The visible branch, root to leaf. `leafId` is the fence: what is appended later lies behind it. */
+export interface TranscriptView {
+  entries: readonly TranscriptEntry[];
+  leafId: string | null;
+}
+
+/** A row to be appended. Its key is what makes a second append of the same row a no-op. */
+export interface TranscriptRow {
+  /** `codex-attempt:<attemptId>:prompt` or `codex-app-server:<threadId>:<turnId>:<itemId>:<kind>`. */
+  idempotencyKey: string;
+  message: AgentMessage;
+}
+
+/** `created` is false when a row with this key was there already; `entry` is then the stored one. */
+export interface AppendedRow {
+  created: boolean;
+  entry: TranscriptEntry;
+}
+
+export interface OpenedTranscript {
+  /** Whether the session file was there before this attempt wrote anything (spec 2.2). */
+  existed: boolean;
+  sessionId: string;
+  /** Warnings for a person: a torn last line was left out, the last run was of another kind. */
+  notices: readonly string[];
+}
+
+/** The host's own transcript of one session. One writer at a time. */
+export interface Transcript {
+  /** The path of the session file; in a host without files, the session's key. */
+  readonly sessionFile: string;
+  /**
+   * Takes the session for this process and looks whether it exists. Creates no session file.
+   * Rejects with AttemptError `session_busy`, `session_not_a_file`, `session_unreadable`, `session_invalid`.
+   */
+  open(signal: AbortSignal): Promise<OpenedTranscript>;
+  /** The visible branch as it is on disk now. An absent file is an empty view. */
+  read(signal: AbortSignal): Promise<TranscriptView>;
+  /** Appends rows in order, all or none; rows whose key is there already are left alone. Creates the file if absent. */
+  append(rows: readonly TranscriptRow[], signal?: AbortSignal): Promise<readonly AppendedRow[]>;
+  /** Gives the session back. May be called at any time, also twice and also while `open` is under way. */
+  close(): Promise<void>;
+}
+
+// ------------------------------------------------------------------------------------------------------- binding
+
+/** A native thread that this session has used. */
+export interface BoundThread {
+  threadId: string;
+  /** Names, namespaces and schemas of the tools the thread was started with. */
+  toolFingerprint: string;
+  /** The engine that fed the thread; null: none. */
+  engine: { id: string; policy: string } | null;
+  /** Epoch of the projection inside the thread; null: the thread has none. */
+  epoch: string | null;
+  /** Hash of the developer instructions that the thread was given last; null: not known, give them again. */
+  instructionsHash: string | null;
+  /** The last mirrored row that the thread has seen. */
+  seenEntryId: string | null;
+}
+
+/** `realm` separates rehearsed threads from real ones. `threads`: most recently used first, at most four. */
+export interface ThreadBinding {
+  version: 1;
+  realm: string;
+  threads: readonly BoundThread[];
+}
+
+/** Which native threads belong to this session. Writes are atomic. A file that cannot be understood reads as null. */
+export interface ThreadBindings {
+  read(): Promise<ThreadBinding | null>;
+  write(binding: ThreadBinding): Promise<void>;
+  clear(): Promise<void>;
+}
+
+// ------------------------------------------------------------------------------------------------------- journal
+
+/** Written before `turn/start`, taken away once the turn is mirrored and handed to the engine. */
+export interface TurnIntent {
+  version: 1;
+  attemptId: string;
+  threadId: string;
+  /** Null until `turn/started` was seen. */
+  turnId: string | null;
+  /** The prompt row as it would be written, so that a crash before its append loses nothing. */
+  promptRow: TranscriptRow;
+  realm: string;
+}
+
+export interface Journal {
+  /** An intent left open by an earlier process, or null. */
+  read(): Promise<TurnIntent | null>;
+  write(intent: TurnIntent): Promise<void>;
+  clear(): Promise<void>;
+}
+
+// -------------------------------------------------------------------------------------------------------- outbox
+
+/** One accepted turn on its way to a durable engine. The payload is frozen: a retry sends the same bytes. */
+export interface OutboxRecord {
+  advancementKey: string;
+  engineId: string;
+  /** The parameters of `commitTurn` that must not change between tries; JSON only. */
+  payload: Readonly<Record<string, unknown>>;
+}
+
+/** In the order of acceptance. `add` with a key that is there already is a no-op. */
+export interface OutboxStore {
+  list(): Promise<readonly OutboxRecord[]>;
+  add(record: OutboxRecord): Promise<void>;
+  remove(advancementKey: string): Promise<void>;
+}
+
+/** Everything that one session keeps. */
+export interface SessionStore {
+  readonly transcript: Transcript;
+  readonly bindings: ThreadBindings;
+  readonly journal: Journal;
+  readonly outbox: OutboxStore;
+}
+
+// ---------------------------------------------------------------------------------------------------- app-server
+
+export interface ProcessExit {
+  code: number | null;
+  signal: string | null;
+  /** A sentence for a person; holds the last lines of stderr, redacted. */
+  message: string;
+}
+
+export interface ServerNotification {
+  method: string;
+  params: Readonly<Record<string, unknown>>;
+}
+
+export interface ServerRequest extends ServerNotification {
+  id: number | string;
+}
+
+export interface RequestOptions {
+  /** Milliseconds; default `DEFAULT_REQUEST_TIMEOUT_MS`. Running out rejects with AttemptError `request_timeout`. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/** One ready `codex app-server` process. */
+export interface CodexClient {
+  readonly version: string;
+  readonly codexHome: string;
+  /**
+   * Rejects with RpcError when the server refuses, AttemptError `request_timeout` when it is silent,
+   * `app_server_exited` when it is gone (at once, also for requests under way).
+   */
+  request(method: string, params: Readonly<Record<string, unknown>>, options?: RequestOptions): Promise<unknown>;
+  /** Listeners are called in the order of arrival; one that throws is logged and does not disturb the others. */
+  onNotification(listener: (notification: ServerNotification) => void): () => void;
+  /**
+   * Handlers are asked newest first; the first that returns a promise answers; none: the request is refused.
+   * A rejected promise is answered as a JSON-RPC error.
+   */
+  onServerRequest(handler: (request: ServerRequest) => Promise<unknown> | undefined): () => void;
+  /** Resolves when the process is gone, asked or not. Never rejects. */
+  readonly exited: Promise<ProcessExit>;
+  /** Orderly end: input closed, then TERM, then KILL. Resolves when the process is gone. May be called twice. */
+  close(): Promise<void>;
+  /** End at once, for a process that no longer answers. Resolves when the process is gone. */
+  retire(): Promise<void>;
+}
+
+/** Where the attempt gets its app-server from. */
+export interface AppServer {
+  /** A live client: the present one, or a fresh process. Rejects with AttemptError `codex_*`. */
+  connect(signal: AbortSignal): Promise<CodexClient>;
+  /** Ends the present process, if any. May be called twice. */
+  close(): Promise<void>;
+}
+
+// --------------------------------------------------------------------------------------------------------- hooks
+
+export interface PromptBuildEvent {
+  /** The projected prompt: what Codex would get. */
+  prompt: string;
+  developerInstructions: string;
+  messages: readonly AgentMessage[];
+}
+
+/** Texts to put around what Codex gets. Undefined and empty add nothing. */
+export interface PromptBuildResult {
+  prependContext?: string;
+  appendContext?: string;
+  prependSystemContext?: string;
+  appendSystemContext?: string;
+}
+
+export interface HookContext {
+  attemptId: string;
+  sessionId: string;
+  sessionKey: string;
+  cwd: string;
+  modelId: string;
+  provider: string;
+  threadId?: string;
+  turnId?: string;
+}
+
+export interface LlmInputEvent {
+  prompt: string;
+  developerInstructions: string;
+  imageCount: number;
+}
+
+export interface LlmOutputEvent {
+  text: string;
+  usage: TurnUsage | null;
+}
+
+export interface AgentEndEvent {
+  outcome: 'completed' | 'yielded' | 'aborted' | 'failed';
+  success: boolean;
+  aborted: boolean;
+  timedOut: boolean;
+  durationMs: number;
+  error?: { code: string; message: string };
+  messages: readonly AgentMessage[];
+}
+
+export interface CompactionHookEvent {
+  sessionFile: string;
+  backend: 'context-engine' | 'codex-app-server';
+  messageCount: number;
+  compactedCount?: number;
+}
+
+/**
+ * Hooks that the user or an engine has registered. A hook may throw or hang: the caller bounds it and goes on.
+ * Several hooks of one name run in the order of registration; for `before_prompt_build` later prepends stand before
+ * earlier ones and later appends after.
+ */
+export interface Hooks {
+  has(name: HookName): boolean;
+  beforePromptBuild(
+    event: PromptBuildEvent,
+    context: HookContext,
+    signal: AbortSignal,
+  ): Promise<HookOutcome<PromptBuildResult>>;
+  notify(
+    name: Exclude<HookName, 'before_prompt_build'>,
+    event: LlmInputEvent | LlmOutputEvent | AgentEndEvent | CompactionHookEvent | Readonly<Record<string, unknown>>,
+    context: HookContext,
+    signal: AbortSignal,
+  ): Promise<HookOutcome<undefined>>;
+}
+
+/** What the hooks gave, and the failures on the way (already redacted), one per hook that threw. */
+export interface HookOutcome<T> {
+  value: T;
+  failures: readonly { name: string; message: string }[];
+}
+
+export type HookName =
+  | 'before_prompt_build'
+  | 'llm_input'
+  | 'llm_output'
+  | 'agent_end'
+  | 'before_compaction'
+  | 'after_compaction'
+  | 'before_reset'
+  | 'session_end'
+  | 'gateway_start'
+  | 'gateway_stop';
+
+// --------------------------------------------------------------------------------------------------------- tools
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface ToolCallContext {
+  callId: string;
+  threadId: string;
+  turnId: string;
+  signal: AbortSignal;
+}
+
+/** A text, or a text with marks. `yield: true` ends the turn as yielded after the model was given the text. */
+export type ToolResult = string | { text: string; isError?: boolean; yield?: boolean };
+
+/** A function of the host that the model may call. A throw becomes a failed result whose text the model can read. */
+export interface HostTool {
+  /** `^[a-zA-Z0-9_-]+$`, unique within its namespace. */
+  name: string;
+  namespace?: string;
+  description: string;
+  parameters: JsonSchema;
+  execute(args: Readonly<Record<string, unknown>>, context: ToolCallContext): Promise<ToolResult> | ToolResult;
+}
+
+// --------------------------------------------------------------------------------------------------------- usage
+
+/** Tokens of one turn in Codex's counting: `inputTokens` holds the cached ones. */
+export interface TurnUsage {
+  inputTokens: number;
+  cachedInputTokens: number;
+  outputTokens: number;
+  reasoningOutputTokens: number;
+  totalTokens: number;
+}

@@ -1,0 +1,212 @@
+/**
+ * The transcript of one session file (spec 6): takes the session for this process, reads it, appends to it.
+ */
+import { createHash } from 'node:crypto';
+import { AttemptError, messageOf } from '../errors.ts';
+import type {
+  AppendedRow,
+  Clock,
+  Logger,
+  OpenedTranscript,
+  Transcript,
+  TranscriptRow,
+  TranscriptView,
+} from '../ports.ts';
+import { errorCode, type SessionFs } from './fs.ts';
+import { acquireLock, type HeldLock } from './lock.ts';
+import type { AgentMessage } from './messages.ts';
+import { entryView, messageOfEntry, sameContent, viewOf } from './row-view.ts';
+import { aborted, createSerial, untilAborted } from './serial.ts';
+import { type NewLine, SessionFile } from './session-file.ts';
+import type { IndexedEntry, SessionIndex } from './session-index.ts';
+import { sessionNotices } from './session-notices.ts';
+import { SideFolder, sidePaths } from './side-folder.ts';
+
+/** The version of pi's session files that we write. */
+export const SESSION_FILE_VERSION = 3;
+
+/** How often a folder may vanish under us (another process that has just let go clears it away) before we give up. */
+const LOCK_TRIES = 5;
+
+export interface SessionTranscriptOptions {
+  /** Absolute. */
+  sessionFile: string;
+  realm: string;
+  /** Goes into the header of a new file. */
+  cwd: string;
+  clock: Clock;
+  fs: SessionFs;
+  logger?: Logger | undefined;
+  newId: () => string;
+  /** Called by `open` when the session is ours and its file is absent: takes away what belonged to an earlier file. */
+  dropOrphans: () => Promise<void>;
+}
+
+/** The transcript port over a session file. All calls are carried out one after the other. */
+export function createSessionTranscript(options: SessionTranscriptOptions): Transcript {
+  const { sessionFile, fs, clock, logger, newId } = options;
+  const serial = createSerial();
+  const file = new SessionFile({ path: sessionFile, fs, logger });
+  const side = sidePaths(sessionFile, options.realm);
+  const folder = new SideFolder(side.folder, fs);
+  /** Rows of another writer that stand for a row of ours, by our key. */
+  const adopted = new Map<string, string>();
+  let lock: HeldLock | null = null;
+  let newSessionId: string | null = null;
+  let closes = 0;
+
+  async function open(isGivenUp: () => boolean): Promise<OpenedTranscript> {
+    // Looked at first without a trace: a path that is no session's is left as it is.
+    await file.refresh();
+    if (isGivenUp()) throw aborted();
+    lock ??= await takeLock();
+    try {
+      await file.refresh();
+      if (!file.exists) await options.dropOrphans();
+      if (isGivenUp()) throw aborted();
+      const opened = {
+        existed: file.exists,
+        sessionId: sessionId(),
+        notices: sessionNotices(sessionFile, file.index, options.realm),
+      };
+      return opened;
+    } catch (error) {
+      await letGo();
+      throw error;
+    }
+  }
+
+  async function takeLock(): Promise<HeldLock> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await folder.ensure();
+        return await acquireLock({ path: side.lock, fs, clock, logger });
+      } catch (error) {
+        if (errorCode(error) === 'ENOENT' && tries < LOCK_TRIES) continue;
+        await folder.removeIfUnused();
+        throw error instanceof AttemptError ? error : lockFailed(side.folder, error);
+      }
+    }
+  }
+
+  async function letGo(): Promise<void> {
+    const held = lock;
+    lock = null;
+    await held?.release();
+    await folder.removeIfUnused();
+  }
+
+  function sessionId(): string {
+    const { index } = file;
+    if (index.sessionId !== null) return index.sessionId;
+    if (index.firstLine !== null) return identityOf(index.firstLine);
+    newSessionId ??= newId();
+    return newSessionId;
+  }
+
+  async function append(rows: readonly TranscriptRow[]): Promise<readonly AppendedRow[]> {
+    if (lock === null) {
+      throw new AttemptError('session_write_failed', `The session ${sessionFile} is not open: nothing was written.`);
+    }
+    await file.refresh();
+    const { lines, created } = newLines(rows);
+    if (lines.length > 0) await file.append(lines, header());
+    const { index } = file;
+    return rows.map(({ idempotencyKey: key }) => {
+      const isCreated = created.delete(key);
+      return { created: isCreated, entry: entryView(index, stored(index, key)) };
+    });
+  }
+
+  function newLines(rows: readonly TranscriptRow[]): { lines: NewLine[]; created: Set<string> } {
+    const lines: NewLine[] = [];
+    const created = new Set<string>();
+    let parentId = file.index.leaf?.id ?? null;
+    for (const { idempotencyKey: key, message } of rows) {
+      if (created.has(key) || find(file.index, key) !== undefined) continue;
+      const twin = lines.length === 0 ? unkeyedTwin(file.index, message) : undefined;
+      if (twin !== undefined) {
+        adopted.set(key, twin.viewId);
+        continue;
+      }
+      const line = {
+        id: newId(),
+        parentId,
+        createdAt: new Date(clock.now()).toISOString(),
+        message: { ...message, idempotencyKey: key },
+      };
+      lines.push(line);
+      created.add(key);
+      parentId = line.id;
+    }
+    return { lines, created };
+  }
+
+  function header(): object {
+    const timestamp = new Date(clock.now()).toISOString();
+    return { type: 'session', version: SESSION_FILE_VERSION, id: sessionId(), timestamp, cwd: options.cwd };
+  }
+
+  function find(index: SessionIndex, key: string): IndexedEntry | undefined {
+    const twin = adopted.get(key);
+    return index.byKey(key) ?? (twin === undefined ? undefined : index.byViewId(twin));
+  }
+
+  function stored(index: SessionIndex, key: string): IndexedEntry {
+    const entry = find(index, key);
+    if (entry === undefined)
+      throw new AttemptError('internal', `The row ${key} is not in the file that it was written to.`);
+    return entry;
+  }
+
+  return {
+    sessionFile,
+    open(signal) {
+      const before = closes;
+      const isGivenUp = () => signal.aborted || closes !== before;
+      return untilAborted(() => serial(() => (isGivenUp() ? Promise.reject(aborted()) : open(isGivenUp))), signal);
+    },
+    read: (signal) =>
+      untilAborted(
+        () =>
+          serial(async (): Promise<TranscriptView> => {
+            await file.refresh();
+            return viewOf(file.index);
+          }),
+        signal,
+      ),
+    append: (rows, signal) => untilAborted(() => serial(() => append(rows)), signal),
+    close() {
+      closes += 1;
+      return serial(letGo);
+    },
+  };
+}
+
+/**
+ * The row that another writer has put down for the same prompt (BL-31): the last row of the branch, a user's, without
+ * a key, with the same content. A row that was answered since is an earlier turn's.
+ */
+function unkeyedTwin(index: SessionIndex, message: AgentMessage): IndexedEntry | undefined {
+  if (message.role !== 'user') return undefined;
+  const last = index.branch().at(-1);
+  if (last === undefined) return undefined;
+  const row = messageOfEntry(last);
+  if (row.role !== 'user' || row.idempotencyKey !== undefined) return undefined;
+  return sameContent(row, message) ? last : undefined;
+}
+
+/** A stable id for a session file without one: the same file is the same session in every run. */
+function identityOf(firstLine: string): string {
+  return `session-${createHash('sha256').update(firstLine).digest('hex').slice(0, 32)}`;
+}
+
+function lockFailed(path: string, cause: unknown): AttemptError {
+  const reason = errorCode(cause) ?? null;
+  const isFull = reason === 'ENOSPC' || reason === 'EDQUOT';
+  return new AttemptError(
+    isFull ? 'session_write_failed' : 'session_unreadable',
+    `The session cannot be used, its side folder ${path} cannot be written: ${messageOf(cause)}`,
+    { cause, data: { path, reason } },
+  );
+}

@@ -1,0 +1,69 @@
+/**
+ * The values of the side files, taken from parsed JSON. Total; null: not such a value. A binding of an older form that
+ * lacks optional facts stays valid (spec T1): what is not known is null, and null is always safe.
+ */
+import type { BoundThread, OutboxRecord, ThreadBinding, TranscriptRow, TurnIntent } from '../ports.ts';
+import { isAgentMessage, isObject } from './session-line.ts';
+
+/** Which threads belong to a session. One thread that makes no sense makes the whole binding unknown. */
+export function parseThreadBinding(value: unknown): ThreadBinding | null {
+  if (!isObject(value) || value['version'] !== 1) return null;
+  const { realm, threads } = value;
+  if (typeof realm !== 'string' || !Array.isArray(threads)) return null;
+  const bound: BoundThread[] = [];
+  for (const thread of threads) {
+    const parsed = parseBoundThread(thread);
+    if (parsed === null) return null;
+    bound.push(parsed);
+  }
+  return { version: 1, realm, threads: bound };
+}
+
+function parseBoundThread(value: unknown): BoundThread | null {
+  if (!isObject(value)) return null;
+  const { threadId, toolFingerprint, engine } = value;
+  if (typeof threadId !== 'string' || threadId === '' || typeof toolFingerprint !== 'string') return null;
+  return {
+    threadId,
+    toolFingerprint,
+    engine: parseEngine(engine),
+    epoch: stringOrNull(value['epoch']),
+    instructionsHash: stringOrNull(value['instructionsHash']),
+    seenEntryId: stringOrNull(value['seenEntryId']),
+  };
+}
+
+function parseEngine(value: unknown): BoundThread['engine'] {
+  if (!isObject(value)) return null;
+  const { id, policy } = value;
+  return typeof id === 'string' && typeof policy === 'string' ? { id, policy } : null;
+}
+
+/** The intent of a turn. */
+export function parseTurnIntent(value: unknown): TurnIntent | null {
+  if (!isObject(value) || value['version'] !== 1) return null;
+  const { attemptId, threadId, realm } = value;
+  const promptRow = parseRow(value['promptRow']);
+  if (typeof attemptId !== 'string' || typeof threadId !== 'string' || typeof realm !== 'string') return null;
+  if (promptRow === null) return null;
+  return { version: 1, attemptId, threadId, turnId: stringOrNull(value['turnId']), promptRow, realm };
+}
+
+function parseRow(value: unknown): TranscriptRow | null {
+  if (!isObject(value)) return null;
+  const { idempotencyKey, message } = value;
+  if (typeof idempotencyKey !== 'string' || !isAgentMessage(message)) return null;
+  return { idempotencyKey, message };
+}
+
+/** A turn on its way to an engine. */
+export function parseOutboxRecord(value: unknown): OutboxRecord | null {
+  if (!isObject(value)) return null;
+  const { advancementKey, engineId, payload } = value;
+  if (typeof advancementKey !== 'string' || typeof engineId !== 'string' || !isObject(payload)) return null;
+  return { advancementKey, engineId, payload };
+}
+
+function stringOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,167 @@
+import type { CompactionContext, CompactionInput } from '../../machines/compaction.ts';
+import type { TurnOutput } from '../../machines/turn.ts';
+import type { Run } from './execute.ts';
+import { finalState, type Invariant, invoked, stepsTaken } from './invariants.ts';
+
+const outputOf = (run: Run) => run.snapshots.at(-1)?.output as unknown;
+const firstStep = (run: Run, label: RegExp, state: RegExp) =>
+  stepsTaken(run).find((step) => label.test(step.label) && state.test(step.state));
+const count = (run: Run, ...actors: string[]) => invoked(run, ...actors).length;
+
+/** Told by the first INTERRUPT that came while the turn could still be stopped. */
+const whyOf = (run: Run) => firstStep(run, /^INTERRUPT/, /^(?:requesting|running)/)?.label.slice('INTERRUPT '.length);
+/** Told by the first COMPLETED that came before the turn was over. */
+const completedOf = (run: Run) => firstStep(run, /^COMPLETED/, /^(?:requesting|running|interrupting)/)?.label;
+
+function expectedOutcome(run: Run): TurnOutput['outcome'] {
+  const [why, completed] = [whyOf(run), completedOf(run)];
+  if (completed === 'COMPLETED completed') return why === 'yield' ? 'yielded' : 'completed';
+  if (completed?.startsWith('COMPLETED failed')) return 'failed';
+  if (why === 'abort') return 'aborted';
+  return why === 'yield' ? 'yielded' : 'failed';
+}
+
+export const turnInvariants: readonly Invariant[] = [
+  {
+    spec: 'E3',
+    says: 'the outcome follows from the first status and the first reason to stop',
+    holds: (run) => (outputOf(run) as TurnOutput).outcome === expectedOutcome(run),
+  },
+  {
+    spec: 'E3',
+    says: 'a failed turn has a cause, and no other has one',
+    holds: (run) => {
+      const { outcome, cause } = outputOf(run) as TurnOutput;
+      return (cause !== null) === (outcome === 'failed');
+    },
+  },
+  {
+    spec: 'K1',
+    says: 'an overflow is reported exactly if it is the cause, and as replay-safe exactly if nothing had an effect',
+    holds: (run) => {
+      const { cause, overflow, replaySafe } = outputOf(run) as TurnOutput;
+      const effects = stepsTaken(run).some(({ label }) => label === 'EFFECT');
+      return overflow === (cause?.code === 'context_window_exceeded') && replaySafe === !effects;
+    },
+  },
+  {
+    spec: 'M4',
+    says: 'turn/interrupt is sent once, when a stop is asked and turn/start has answered, and not otherwise',
+    holds: (run) => {
+      const answered = stepsTaken(run).findIndex(({ label }) => label === 'done request');
+      const asked = stepsTaken(run).findIndex(
+        ({ label, state }) => label.startsWith('INTERRUPT') && /^(?:requesting|running)/.test(state),
+      );
+      const due = answered !== -1 && asked !== -1;
+      const [first, ...more] = invoked(run, 'interrupt');
+      return due ? first !== undefined && more.length === 0 && first.step >= Math.max(answered, asked) : first === undefined;
+    },
+  },
+  {
+    spec: '2.9',
+    says: 'what is still under way is taken in after the turn is over, unless the process is gone or silent',
+    holds: (run) => {
+      const over = firstStep(run, /^(?:COMPLETED|error request)/, /^(?:requesting|running|interrupting)/);
+      return count(run, 'drain') === (over === undefined ? 0 : 1);
+    },
+  },
+  {
+    spec: '2.8',
+    says: 'the turn is requested exactly once, and watched to its end',
+    holds: (run) => count(run, 'request') === 1 && count(run, 'watch') === 1,
+  },
+];
+
+export const compactionInvariants: readonly Invariant[] = [
+  {
+    spec: 'K1',
+    says: 'an owning engine compacts first, once; one that does not own it never does',
+    holds: (run) => {
+      const { ownsCompaction } = run.path.input.input as CompactionInput;
+      return count(run, 'compactEngine') === (ownsCompaction ? 1 : 0) && (!ownsCompaction || run.invocations[0]?.actor === 'compactEngine');
+    },
+  },
+  {
+    spec: 'K1',
+    says: "the result is the engine's when it owns compaction, whatever became of the native one",
+    holds: (run) => {
+      const { ownsCompaction } = run.path.input.input as CompactionInput;
+      const { engine, native } = run.snapshots.at(-1)?.context as CompactionContext;
+      const { compaction } = outputOf(run) as { compaction: string };
+      if (ownsCompaction) return compaction === (engine === 'compacted' ? 'engine' : engine === 'unchanged' ? 'nothing' : 'failed');
+      return compaction === (native === 'compacted' ? 'native' : native === 'nothing' ? 'nothing' : 'failed');
+    },
+  },
+  {
+    spec: 'K1',
+    says: 'native compaction runs, also after a failed engine, exactly if it is wanted and nobody stopped before',
+    holds: (run) => {
+      const { nativeWanted } = run.path.input.input as CompactionInput;
+      const stopped = firstStep(run, /^INTERRUPT/, /^engine-compacting$/) !== undefined;
+      return count(run, 'compactNative') === (nativeWanted && !stopped ? 1 : 0);
+    },
+  },
+  {
+    spec: 'K5',
+    says: 'a native compaction that is to stop is interrupted once',
+    holds: (run) =>
+      count(run, 'interruptNative') === (firstStep(run, /^INTERRUPT/, /^native-running$/) === undefined ? 0 : 1),
+  },
+  {
+    spec: 'E3',
+    says: 'a failed compaction has a cause, and no other has one',
+    holds: (run) => {
+      const { compaction, cause } = outputOf(run) as { compaction: string; cause: object | null };
+      return (cause !== null) === (compaction === 'failed');
+    },
+  },
+];
+
+export const appServerInvariants: readonly Invariant[] = [
+  {
+    spec: 'G3',
+    says: 'the process is asked to leave more firmly each time: close, TERM, KILL, no rung twice',
+    holds: (run) => {
+      const rungs = invoked(run, 'endInput', 'terminate', 'kill').map(({ actor }) => actor);
+      return ['', 'endInput', 'endInput,terminate', 'endInput,terminate,kill', 'endInput,kill', 'kill'].includes(rungs.join());
+    },
+  },
+  {
+    spec: 'G3',
+    says: 'a process that does not end by itself is killed',
+    holds: (run) => stepsTaken(run).some(({ label }) => label === 'EXITED') || count(run, 'kill') === 1,
+  },
+  {
+    spec: 'G3',
+    says: 'a process that is retired is killed at once',
+    holds: (run) => {
+      const retired = stepsTaken(run).findIndex(({ label }) => label === 'RETIRE');
+      return retired === -1 || invoked(run, 'kill').some(({ step }) => step <= retired);
+    },
+  },
+  {
+    spec: 'E3',
+    says: 'it crashed exactly if it ended before anybody asked it to leave',
+    holds: (run) => {
+      const last = stepsTaken(run).at(-1);
+      const unasked = last?.label === 'EXITED' && ['starting', 'ready'].includes(last.state);
+      return finalState(run) === (unasked ? 'crashed' : 'stopped');
+    },
+  },
+  {
+    spec: 'E3',
+    says: 'a start that went wrong, and an exit nobody asked for, leave a fault, and nothing else does',
+    holds: (run) => {
+      const wrong = firstStep(run, /^(?:error handshake|after startBudget|EXITED)$/, /^(?:starting|ready)$/) !== undefined;
+      return ((outputOf(run) as { fault: object | null }).fault !== null) === wrong;
+    },
+  },
+  {
+    spec: '2.7',
+    says: 'there is one process and one handshake, and no way back to ready',
+    holds: (run) =>
+      count(run, 'process') === 1 &&
+      count(run, 'handshake') === 1 &&
+      stepsTaken(run).every(({ state, next }) => !state.startsWith('draining') || next !== 'ready'),
+  },
+];

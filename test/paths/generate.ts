@@ -1,0 +1,261 @@
+import { type AnyMachineSnapshot, getNextTransitions } from 'xstate';
+import { type AdjacencyValue, getAdjacencyMap } from 'xstate/graph';
+import { type EventCase, type InputCase, type MachineSuite, stateId } from './suite.ts';
+
+/** One step that a machine can take from a node of its graph. */
+export interface Edge {
+  from: string;
+  to: string;
+  /** Name of the event case. */
+  label: string;
+  event: EventCase['event'];
+  state: string;
+  facts: string;
+  next: string;
+  effect: string;
+  /** What `identityOf` must say of the machine after this step. */
+  identity: string;
+}
+
+export interface GraphNode {
+  key: string;
+  state: string;
+  facts: string;
+  final: boolean;
+  edges: Edge[];
+}
+
+/** Everything that one machine can do for one input, by identity of its states. `nodes` is in breadth-first order. */
+export interface Graph {
+  suite: MachineSuite;
+  input: InputCase;
+  start: string;
+  nodes: ReadonlyMap<string, GraphNode>;
+}
+
+/** A way from the start to a final state. */
+export interface Path {
+  suite: MachineSuite;
+  input: InputCase;
+  steps: readonly Edge[];
+}
+
+export interface ExploreOptions {
+  /** Most steps that are tried before exploration is given up with an error; a machine that never ends is a fault. */
+  limit: number;
+  /** More of the context than `facts`: for the check that `facts` leaves out nothing that matters. */
+  identity?: (context: object) => string;
+}
+
+/** About 25 times what the largest machine needs. */
+export const exploreDefaults: ExploreOptions = { limit: 50_000 };
+
+const AFTER = /^xstate\.after\.([^.]+)\./;
+
+/** The timers that run in this state, one case each. */
+function timers(snapshot: AnyMachineSnapshot): EventCase[] {
+  const found = new Map<string, EventCase>();
+  for (const { eventType } of getNextTransitions(snapshot)) {
+    const delay = AFTER.exec(eventType)?.[1];
+    if (delay !== undefined) found.set(eventType, { label: `after ${delay}`, event: { type: eventType } });
+  }
+  return [...found.values()];
+}
+
+/** Everything that can happen in this state: ends of the actors that run, timers that run, events from outside. */
+function eventCases(suite: MachineSuite, snapshot: AnyMachineSnapshot): EventCase[] {
+  if (snapshot.status !== 'active') return [];
+  const ends = Object.keys(snapshot.children).flatMap((actor) => {
+    const answers = suite.answers[actor];
+    return answers === undefined ? [] : [...answers.done, ...answers.error];
+  });
+  return [...ends, ...timers(snapshot), ...suite.outside];
+}
+
+/**
+ * Explores the machine for one input with `xstate/graph`. An actor ends once: a state that outlives the end of its
+ * actor (`onDone: {}`) is told apart from the same state before, by the fact `<actor> ended`.
+ *
+ * Throws `Traversal limit exceeded` when the machine does not stop finding new states.
+ */
+export function explore(suite: MachineSuite, input: InputCase, options: Partial<ExploreOptions> = {}): Graph {
+  const { limit, identity } = { ...exploreDefaults, ...options };
+  const labels = new Map<string, string>();
+  const serialize = (snapshot: AnyMachineSnapshot) =>
+    [
+      identityOf(suite, input.input, snapshot),
+      ...(identity === undefined ? [] : [identity(snapshot.context as object)]),
+    ].join(', ');
+  const map = getAdjacencyMap(suite.machine, {
+    input: input.input,
+    limit,
+    serializeState: (snapshot) => serialize(snapshot as AnyMachineSnapshot),
+    serializeEvent: (event) => JSON.stringify(event),
+    events: (snapshot) => {
+      const cases = eventCases(suite, snapshot as AnyMachineSnapshot);
+      for (const { event, label } of cases) labels.set(JSON.stringify(event), label);
+      return cases.map(({ event }) => event);
+    },
+  });
+  const adjacency = new Map(Object.entries(map as Record<string, AdjacencyValue<AnyMachineSnapshot, EventCase['event']>>));
+  const nodes = new Map<string, GraphNode>();
+  const queue: { key: string; base: string; ended: readonly string[] }[] = [];
+  const visit = (base: string, ended: readonly string[]): string => {
+    const key = [base, ...ended].join(', ');
+    if (nodes.has(key)) return key;
+    const snapshot = adjacency.get(base)?.state;
+    if (snapshot === undefined) throw new Error(`no state ${base} in the graph of ${suite.name}`);
+    const facts = [...factsOf(suite, input.input, snapshot), ...ended.map((actor) => `${actor} ended`)].join(', ');
+    const state = stateId(snapshot.value);
+    nodes.set(key, { key, state, facts, final: snapshot.status !== 'active', edges: [] });
+    queue.push({ key, base, ended });
+    return key;
+  };
+  const start = visit([...adjacency.keys()][0] ?? '', []);
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { key, base, ended } = next;
+    const node = nodes.get(key);
+    const from = adjacency.get(base);
+    if (node === undefined || from === undefined) continue;
+    const before = from.state;
+    for (const { event, state: after } of Object.values<{ event: EventCase['event']; state: AnyMachineSnapshot }>(
+      from.transitions,
+    )) {
+      const actor = actorOf(event.type);
+      if (actor !== null && ended.includes(actor)) continue;
+      const stillEnded = (actor === null ? ended : [...ended, actor])
+        .filter((id) => before.children[id] === after.children[id])
+        .sort();
+      const to = visit(serialize(after), after.status === 'active' ? stillEnded : []);
+      node.edges.push({
+        from: key,
+        to,
+        label: labels.get(JSON.stringify(event)) ?? event.type,
+        event,
+        state: node.state,
+        facts: node.facts,
+        next: stateId(after.value),
+        effect: effectOf(suite, before, after),
+        identity: identityOf(suite, input.input, after),
+      });
+    }
+  }
+  return { suite, input, start, nodes };
+}
+
+function factsOf(suite: MachineSuite, input: object, snapshot: AnyMachineSnapshot): readonly string[] {
+  if (snapshot.status === 'error') return ['machine error'];
+  return suite.facts(stateId(snapshot.value), snapshot.context as object, input);
+}
+
+/** The identity of a snapshot: state, status and the facts that still matter there. */
+export function identityOf(suite: MachineSuite, input: object, snapshot: AnyMachineSnapshot): string {
+  return [stateId(snapshot.value), snapshot.status, ...factsOf(suite, input, snapshot)].join(', ');
+}
+
+/** What a step did to the context, as the edge table writes it. */
+export function effectOf(suite: MachineSuite, before: AnyMachineSnapshot, after: AnyMachineSnapshot): string {
+  if (after.status === 'error') return 'machine error';
+  return suite.effect(before.context as object, after.context as object, after).join(', ');
+}
+
+/** The actor whose end an event reports, or null. */
+export function actorOf(type: string): string | null {
+  return /^xstate\.(?:done|error)\.actor\.(.+)$/.exec(type)?.[1] ?? null;
+}
+
+/** The graphs of all inputs of a machine. */
+export function exploreAll(suite: MachineSuite, options: Partial<ExploreOptions> = {}): Graph[] {
+  return suite.inputs.map((input) => explore(suite, input, options));
+}
+
+/** The edge without facts, effect and input: state, event case, next state. */
+export const reduced = (edge: Edge): string => `${edge.state} | ${edge.label} | ${edge.next}`;
+/** The edge as a line of the frozen table has it, without the inputs. */
+export const detailed = (edge: Edge): string =>
+  `${edge.state} | ${edge.facts} | ${edge.label} | ${edge.next} | ${edge.effect}`;
+/** Two consecutive edges. */
+export const pair = (first: Edge, second: Edge): string => `${reduced(first)} » ${reduced(second)}`;
+
+const edgesOf = (graph: Graph): Edge[] => [...graph.nodes.values()].flatMap((node) => node.edges);
+const after = (graph: Graph, edge: Edge): readonly Edge[] => graph.nodes.get(edge.to)?.edges ?? [];
+
+/** All reduced edges and all pairs of them that some input makes possible, and the detailed edges. */
+export function targets(graphs: readonly Graph[]): { edges: Set<string>; pairs: Set<string>; details: Set<string> } {
+  const found = { edges: new Set<string>(), pairs: new Set<string>(), details: new Set<string>() };
+  for (const graph of graphs) {
+    for (const edge of edgesOf(graph)) {
+      found.edges.add(reduced(edge));
+      found.details.add(detailed(edge));
+      for (const second of after(graph, edge)) found.pairs.add(pair(edge, second));
+    }
+  }
+  return found;
+}
+
+/** Shortest ways: to each node from the start (`into`, the last edge), and from each node to a final one (`out`). */
+function shortestWays(graph: Graph): { into: Map<string, Edge>; out: Map<string, Edge> } {
+  const into = new Map<string, Edge>();
+  for (const edge of edgesOf(graph)) if (edge.to !== graph.start && !into.has(edge.to)) into.set(edge.to, edge);
+  const incoming = new Map<string, Edge[]>();
+  for (const edge of edgesOf(graph)) incoming.set(edge.to, [...(incoming.get(edge.to) ?? []), edge]);
+  const out = new Map<string, Edge>();
+  const queue = [...graph.nodes.values()].filter((node) => node.final).map((node) => node.key);
+  const seen = new Set(queue);
+  for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
+    for (const edge of incoming.get(key) ?? []) {
+      if (seen.has(edge.from)) continue;
+      seen.add(edge.from);
+      out.set(edge.from, edge);
+      queue.push(edge.from);
+    }
+  }
+  return { into, out };
+}
+
+/**
+ * Paths from start to a final state that cover every reduced edge, every pair of them and every detailed edge, each
+ * under at least one input. Deep pairs come first: their prefixes cover most of the shallow ones.
+ */
+export function coveringPaths(graphs: readonly Graph[]): Path[] {
+  const covered = new Set<string>();
+  const paths: Path[] = [];
+  for (const graph of graphs) {
+    const { into, out } = shortestWays(graph);
+    const prefix = (key: string): Edge[] => {
+      const steps: Edge[] = [];
+      for (let edge = into.get(key); edge !== undefined; edge = into.get(edge.from)) steps.unshift(edge);
+      return steps;
+    };
+    const suffix = (key: string): Edge[] => {
+      const steps: Edge[] = [];
+      for (let edge = out.get(key); edge !== undefined; edge = out.get(edge.to)) steps.push(edge);
+      return steps;
+    };
+    const add = (steps: readonly Edge[]) => {
+      paths.push({ suite: graph.suite, input: graph.input, steps });
+      steps.forEach((edge, index) => {
+        covered.add(detailed(edge));
+        const second = steps[index + 1];
+        if (second !== undefined) covered.add(pair(edge, second));
+      });
+    };
+    for (const first of edgesOf(graph).reverse()) {
+      const seconds = after(graph, first);
+      for (const second of seconds) {
+        if (covered.has(pair(first, second)) && covered.has(detailed(first)) && covered.has(detailed(second))) continue;
+        add([...prefix(first.from), first, second, ...suffix(second.to)]);
+      }
+      if (seconds.length === 0 && !covered.has(detailed(first))) add([...prefix(first.from), first]);
+    }
+    if (graph.nodes.get(graph.start)?.final === true) add([]);
+  }
+  return paths;
+}
+
+/** A title that tells one path from all others of its machine. */
+export function pathTitle(path: Path): string {
+  const input = [path.input.group, path.input.label].filter((part) => part !== '').join(' ');
+  const last = path.steps.at(-1)?.next ?? 'at once';
+  return `[${input}] ${[...path.steps.map((edge) => edge.label), last].join(' → ')}`;
+}

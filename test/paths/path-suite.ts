@@ -1,0 +1,77 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { coverageLine, createCoverage } from './coverage.ts';
+import { edgeDiff, type EdgeRow, edgeRows } from './edge-table.ts';
+import { createExecutor, deferredActors, type Run } from './execute.ts';
+import { coveringPaths, exploreAll, pathTitle } from './generate.ts';
+import { commonInvariants, type Invariant, violations } from './invariants.ts';
+import type { MachineSuite } from './suite.ts';
+
+/** One macrotask turn, as short as the platform has it. */
+export const immediately = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** How many paths must be there at least, and everything that must be covered. */
+export interface Pinned {
+  states: number;
+  transitions: number;
+  guardOutcomes: number;
+  edges: number;
+  pairs: number;
+  paths: number;
+}
+
+/**
+ * The tests of one machine: its edges are the frozen ones, every path runs on it as generated and keeps the
+ * invariants, and together the paths cover everything.
+ */
+export function testPaths(suite: MachineSuite, frozen: EdgeRow[], invariants: readonly Invariant[], pinned: Pinned): void {
+  const graphs = exploreAll(suite);
+  const paths = coveringPaths(graphs);
+  const coverage = createCoverage(suite);
+  const execute = createExecutor(suite, coverage);
+
+  it('has exactly the edges of the frozen table', () => {
+    expect(edgeDiff(frozen, edgeRows(suite, graphs))).toEqual([]);
+  });
+
+  it('loses no edge by the facts that its identity drops', () => {
+    // The last input is the one with most to do.
+    const input = suite.inputs.filter(({ group }, at) => group !== suite.inputs[at + 1]?.group);
+    const some = { ...suite, inputs: input };
+    const identity = (context: object) => JSON.stringify({ ...context, degraded: null });
+    expect(edgeDiff(edgeRows(some, exploreAll(some)), edgeRows(some, exploreAll(some, { identity })))).toEqual([]);
+  });
+
+  describe('path', () => {
+    for (const path of paths) {
+      it(pathTitle(path), async () => {
+        const run: Run = await execute(path, deferredActors(suite, immediately));
+        expect(run.mismatch).toBeNull();
+        expect(violations([...commonInvariants, ...invariants], run)).toEqual([]);
+      });
+    }
+  });
+
+  it('is covered by these paths', () => {
+    const rows = coverage.rows(graphs);
+    expect(Object.fromEntries(rows.map(({ what, missing }) => [what, missing]))).toEqual({
+      states: [],
+      transitions: [],
+      'guard outcomes': [],
+      edges: [],
+      pairs: [],
+    });
+    const of = Object.fromEntries(rows.map((row) => [row.what, row.of]));
+    expect({ ...of, paths: paths.length }).toEqual({
+      states: pinned.states,
+      transitions: pinned.transitions,
+      'guard outcomes': pinned.guardOutcomes,
+      edges: pinned.edges,
+      pairs: pinned.pairs,
+      paths: pinned.paths,
+    });
+  });
+
+  afterAll(() => {
+    process.stdout.write(`${coverageLine(suite.name, coverage.rows(graphs), paths.length)}\n`);
+  });
+}

@@ -1,0 +1,346 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CliBench, type CliOptions, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
+
+let bench: CliBench;
+beforeEach(async () => {
+  bench = await openBench();
+  await writeFile(bench.at('session.jsonl'), SESSION_TEXT);
+});
+afterEach(async () => {
+  await bench.close();
+});
+
+/** What is wrong, how it is called, and what must come of it. `%` in `args` stands for the test's folder. */
+interface BadInput {
+  name: string;
+  args: string[];
+  files?: Record<string, string>;
+  options?: CliOptions;
+  exit: number;
+  code: string;
+  /** What the line on stderr must name. */
+  names: string;
+}
+
+const RUN = ['run', '--rehearse', '--session', 'session.jsonl'];
+const NO_ENGINE = 'export default { info: { id: "half", name: "Half" }, assemble() {} };';
+const THROWS = 'throw new Error("broken with key sk-abcdefghijklmnop");';
+const NEEDY =
+  'export default { info: { id: "needy", name: "Needy", hostRequirements: { "agent-run": { requiredCapabilities: ["mind-reading"] } } }, ' +
+  'ingest() {}, assemble({ messages }) { return { messages }; }, compact() { return { ok: true, compacted: false }; } };';
+/** An app-server of an old version: it answers `initialize` and nothing else. */
+const OLD_CODEX = `#!${process.execPath}
+process.stdin.once('data', (line) => console.log(JSON.stringify({ id: JSON.parse(line).id, result: {
+  userAgent: 'codex-attempt-machine/0.100.0 (Linux) (codex-attempt-machine; 0.1.0)',
+  codexHome: '/', platformFamily: 'unix', platformOs: 'linux' } })));
+process.stdin.on('end', () => process.exit(0));
+`;
+const CRASHING_CODEX = '#!/bin/sh\necho "cannot go on" >&2\nexit 3\n';
+const TOO_LONG = '😀'.repeat(1_048_577);
+
+const BAD_INPUTS: BadInput[] = [
+  {
+    name: 'no such engine file',
+    args: [...RUN, '--engine', './none.mjs', 'hi'],
+    exit: 2,
+    code: 'engine_not_found',
+    names: 'none.mjs',
+  },
+  {
+    name: 'an engine that is not one',
+    args: [...RUN, '--engine', './half.mjs', 'hi'],
+    files: { 'half.mjs': NO_ENGINE },
+    exit: 2,
+    code: 'engine_invalid',
+    names: 'ingest',
+  },
+  {
+    name: 'an engine that cannot be loaded',
+    args: [...RUN, '--engine', './bad.mjs', 'hi'],
+    files: { 'bad.mjs': THROWS },
+    exit: 2,
+    code: 'engine_invalid',
+    names: 'bad.mjs',
+  },
+  {
+    name: 'an engine that needs what is not here',
+    args: [...RUN, '--engine', './needy.mjs', 'hi'],
+    files: { 'needy.mjs': NEEDY },
+    exit: 2,
+    code: 'engine_requirements',
+    names: 'mind-reading',
+  },
+  {
+    name: 'engine configuration that is not JSON',
+    args: [...RUN, '--engine', 'example', '--engine-config', '{', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--engine-config',
+  },
+  {
+    name: 'no such hooks module',
+    args: [...RUN, '--hooks', './none.mjs', 'hi'],
+    exit: 2,
+    code: 'hooks_invalid',
+    names: 'none.mjs',
+  },
+  {
+    name: 'a tools module without tools',
+    args: [...RUN, '--tools', './half.mjs', 'hi'],
+    files: { 'half.mjs': NO_ENGINE },
+    exit: 2,
+    code: 'tools_invalid',
+    names: 'half.mjs',
+  },
+  {
+    name: 'a session path that is a folder',
+    args: ['run', '--rehearse', '--session', 'folder', 'hi'],
+    exit: 2,
+    code: 'session_not_a_file',
+    names: 'folder',
+  },
+  {
+    name: 'a session path below a file',
+    args: ['run', '--rehearse', '--session', 'session.jsonl/x.jsonl', 'hi'],
+    exit: 2,
+    code: 'session_unreadable',
+    names: 'x.jsonl',
+  },
+  {
+    name: 'a file that is not a session',
+    args: ['run', '--rehearse', '--session', 'notes.txt', 'hi'],
+    files: { 'notes.txt': 'milk\nbread\n' },
+    exit: 2,
+    code: 'session_invalid',
+    names: 'notes.txt',
+  },
+  {
+    name: 'a binary that is missing',
+    args: [...RUN, 'hi'],
+    options: { env: { CODEX_PATH: './no-codex' } },
+    exit: 1,
+    code: 'codex_not_found',
+    names: 'no-codex',
+  },
+  {
+    name: 'a binary that is too old',
+    args: [...RUN, 'hi'],
+    files: { 'old-codex': OLD_CODEX },
+    options: { env: { CODEX_PATH: './old-codex' } },
+    exit: 1,
+    code: 'codex_too_old',
+    names: '0.100.0',
+  },
+  {
+    name: 'a binary that crashes',
+    args: [...RUN, 'hi'],
+    files: { 'bad-codex': CRASHING_CODEX },
+    options: { env: { CODEX_PATH: './bad-codex' } },
+    exit: 1,
+    code: 'codex_crashed',
+    names: 'cannot go on',
+  },
+  { name: 'an empty prompt', args: [...RUN, ''], exit: 2, code: 'prompt_empty', names: 'empty' },
+  { name: 'a prompt of spaces', args: [...RUN, ' \n\t '], exit: 2, code: 'prompt_empty', names: 'empty' },
+  { name: 'an empty pipe', args: RUN, exit: 2, code: 'prompt_empty', names: 'empty' },
+  {
+    name: 'a prompt over the limit',
+    args: [...RUN, '-'],
+    options: { stdin: TOO_LONG },
+    exit: 2,
+    code: 'prompt_too_large',
+    names: '1048577 characters; Codex takes at most 1048576',
+  },
+  { name: 'several words', args: [...RUN, 'two', 'words'], exit: 2, code: 'usage', names: 'quotes' },
+  { name: 'an unknown flag', args: [...RUN, '--sesion', 'x', 'hi'], exit: 2, code: 'usage', names: '--sesion' },
+  {
+    name: 'a flag without its value',
+    args: [...RUN, '--engine', '--quiet', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--engine',
+  },
+  { name: 'a value for a switch', args: [...RUN, '--quiet=yes', 'hi'], exit: 2, code: 'usage', names: '--quiet' },
+  {
+    name: 'a timeout that is none',
+    args: [...RUN, '--timeout', '-5', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--timeout',
+  },
+  {
+    name: 'a token budget that is none',
+    args: [...RUN, '--token-budget', '1e5', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--token-budget',
+  },
+  {
+    name: 'an unknown sandbox',
+    args: [...RUN, '--sandbox', 'none', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: 'workspace-write',
+  },
+  {
+    name: 'a working folder that is not there',
+    args: [...RUN, '--cwd', 'nowhere', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: 'nowhere',
+  },
+  {
+    name: 'recorded requests without a rehearsal',
+    args: ['run', '--session', 'session.jsonl', '--record-requests', 'r.ndjson', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--rehearse',
+  },
+  {
+    name: 'a trace into the session',
+    args: [...RUN, '--trace', './session.jsonl', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--trace',
+  },
+  {
+    name: 'an output into a folder that is not there',
+    args: [...RUN, '-o', 'nowhere/out.txt', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--output-last-message',
+  },
+  {
+    name: 'a script with a wrong step',
+    args: ['run', '--session', 'session.jsonl', '--rehearse-script', 'script.json', 'hi'],
+    files: { 'script.json': '{"steps":[{"txt":"x"}]}' },
+    exit: 2,
+    code: 'usage',
+    names: 'steps[0].txt',
+  },
+  {
+    name: 'an unknown key in the project file',
+    args: [...RUN, 'hi'],
+    files: { '.codex-attemptrc.json': '{"modell":"x"}' },
+    exit: 2,
+    code: 'usage',
+    names: '"modell"',
+  },
+  {
+    name: 'an engine in the project file',
+    args: [...RUN, 'hi'],
+    files: { '.codex-attemptrc.json': '{"engine":"./bad.mjs"}', 'bad.mjs': THROWS },
+    exit: 2,
+    code: 'usage',
+    names: 'may not set "engine"',
+  },
+  {
+    name: 'a wrong value in the user file',
+    args: [...RUN, 'hi'],
+    files: { 'home/config.json': '{"timeout":"soon"}' },
+    exit: 2,
+    code: 'usage',
+    names: 'timeout in ',
+  },
+];
+
+describe('bad input', () => {
+  for (const bad of BAD_INPUTS) {
+    it(`${bad.name}: one line, exit ${bad.exit}, nothing written`, async () => {
+      await prepare(bad);
+      const end = await bench.run(bad.args, bad.options);
+      expect(end).toMatchObject({ code: bad.exit, signal: null, stdout: '' });
+      expect(end.stderr.split('\n')).toEqual([expect.stringMatching(/^codex-attempt: /), '']);
+      expect(end.stderr).toContain(bad.names);
+      expect(end.stderr).not.toContain('sk-abc');
+      expect(await readFile(bench.at('session.jsonl'), 'utf8')).toBe(SESSION_TEXT);
+    });
+  }
+
+  // One of each code: what differs from the plain output does not depend on the input.
+  const oneOfEach = new Map(BAD_INPUTS.map((bad) => [bad.code, bad]));
+  for (const bad of oneOfEach.values()) {
+    it(`${bad.code}: --json ends with attempt.settled that has the code`, async () => {
+      await prepare(bad);
+      const [command = '', ...rest] = bad.args;
+      const end = await bench.run([command, '--json', ...rest], bad.options);
+      expect(end.code).toBe(bad.exit);
+      expect(settledOf(end)).toMatchObject({
+        type: 'attempt.settled',
+        outcome: 'failed',
+        error: { code: bad.code, message: expect.stringContaining(bad.names) },
+      });
+    });
+  }
+
+  async function prepare(bad: BadInput): Promise<void> {
+    await mkdir(bench.at('folder'));
+    await mkdir(bench.at('home'));
+    for (const [name, text] of Object.entries(bad.files ?? {})) {
+      await writeFile(bench.at(name), text);
+      if (name.endsWith('codex')) await chmod(bench.at(name), 0o755);
+    }
+  }
+});
+
+describe('commands', () => {
+  it.each([
+    [['frob'], 'unknown command frob'],
+    [['--frob'], 'unknown flag --frob'],
+    [['compact'], '`compact` is not yet in this version'],
+    [['paths'], '`paths` is not yet in this version'],
+    [['conform'], '`conform` is not yet in this version'],
+    [['visualize'], '`visualize` is not yet in this version'],
+    [['show'], '--session is needed'],
+    [['show', 'session.jsonl'], 'unexpected argument "session.jsonl"'],
+    [['reset', '--session'], '--session needs a value'],
+    [['doctor', '--model', 'x'], 'unknown flag --model'],
+  ])('%j is a usage error that names the help', async (args, problem) => {
+    const end = await bench.run(args);
+    expect(end).toMatchObject({ code: 2, stdout: '' });
+    expect(end.stderr).toContain(problem);
+    expect(end.stderr).toMatch(/codex-attempt (\w+ )?--help/);
+  });
+
+  it.each([[['show', '--session', 'none.jsonl']], [['reset', '--session', 'none.jsonl']]])(
+    '%j: no such session is exit 4',
+    async (args) => {
+      const end = await bench.run(args);
+      expect(end).toMatchObject({ code: 4, stdout: '' });
+      expect(end.stderr).toContain('none.jsonl');
+    },
+  );
+
+  it('help goes to stdout and names every command and flag', async () => {
+    const whole = await bench.run(['--help']);
+    expect(whole).toMatchObject({ code: 0, stderr: '' });
+    for (const command of ['run', 'show', 'reset', 'doctor', 'compact', 'paths', 'conform', 'visualize']) {
+      expect(whole.stdout).toContain(command);
+    }
+    const run = await bench.run(['run', '--help']);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect([...run.stdout.matchAll(/--([a-z-]+)(?= |$)/gm)].map(([, name]) => name)).toEqual(
+      expect.arrayContaining(
+        (
+          'session engine engine-config hooks tools model cwd sandbox token-budget timeout rehearse rehearse-script ' +
+          'record-requests json output-last-message trace trace-text log-level progress quiet help'
+        ).split(' '),
+      ),
+    );
+    expect((await bench.run(['help', 'run'])).stdout).toBe(run.stdout);
+  });
+
+  it('without a command the help goes to stderr and the exit is 2', async () => {
+    const end = await bench.run([]);
+    expect(end).toMatchObject({ code: 2, stdout: '' });
+    expect(end.stderr).toContain('Usage: codex-attempt COMMAND');
+  });
+
+  it('--version prints the version of the package', async () => {
+    const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    expect(await bench.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  });
+});

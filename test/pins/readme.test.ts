@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { ATTEMPT_STATES } from '../../machines/index.ts';
+import { RUN_FLAGS } from '../../src/cli/command-flags.ts';
+import { EXIT } from '../../src/cli/exit.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readme = readFileSync(`${root}README.md`, 'utf8');
+
+describe('README', () => {
+  it('draws the machine as it is', () => {
+    const check = spawnSync(process.execPath, [`${root}scripts/readme-diagram.mjs`, '--check'], { encoding: 'utf8' });
+    expect(check.stderr).toBe('');
+    expect(check.status).toBe(0);
+  });
+
+  it('names every state', () => {
+    expect(ATTEMPT_STATES.filter((state) => !readme.includes(`| \`${state}\` |`))).toEqual([]);
+  });
+
+  it('names every flag of run', () => {
+    const table = readme.slice(readme.indexOf('| flag of `run` |'), readme.indexOf('| exit code |'));
+    const missing = Object.keys(RUN_FLAGS).filter((flag) => flag !== 'help' && !table.includes(`--${flag}`));
+    // `-o` stands for `--output-last-message`.
+    expect(missing).toEqual(['output-last-message']);
+    expect(table).toContain('`-o FILE`');
+  });
+
+  it('names every exit code', () => {
+    const table = readme.slice(readme.indexOf('| exit code |'));
+    expect(Object.values(EXIT).filter((code) => !table.includes(`| ${code} |`))).toEqual([]);
+  });
+});

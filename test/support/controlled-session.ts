@@ -1,0 +1,135 @@
+import type {
+  AppendedRow,
+  OutboxRecord,
+  SessionStore,
+  ThreadBinding,
+  TranscriptEntry,
+  TranscriptRow,
+  TurnIntent,
+} from '../../src/ports.ts';
+import type { AgentMessage } from '../../src/transcript/messages.ts';
+import { CONTROLLED_EPOCH } from './controlled-clock.ts';
+import type { ControlledScript } from './controlled-script.ts';
+
+export interface SessionSetup {
+  /** Rows of the session before the attempt. An empty list is a session file without rows; absent: no file. */
+  history?: readonly AgentMessage[] | undefined;
+  binding?: ThreadBinding | null | undefined;
+  intent?: TurnIntent | null | undefined;
+  outbox?: readonly OutboxRecord[] | undefined;
+  notices?: readonly string[] | undefined;
+}
+
+/** A session in memory. What it holds may be read and changed by the test between two attempts. */
+export interface ControlledSession {
+  store: SessionStore;
+  state: {
+    entries: TranscriptEntry[];
+    exists: boolean;
+    binding: ThreadBinding | null;
+    intent: TurnIntent | null;
+    outbox: OutboxRecord[];
+    /** Taken by an attempt and not given back. */
+    open: boolean;
+  };
+  messages(): AgentMessage[];
+}
+
+/** Where controlled sessions are said to lie: no such file is ever made. */
+export const SESSION_FILE = '/controlled/session.jsonl';
+export const SESSION_ID = 'session-1';
+
+export function controlledSession(
+  script: ControlledScript,
+  setup: SessionSetup = {},
+  sessionFile = SESSION_FILE,
+): ControlledSession {
+  const entries: TranscriptEntry[] = [];
+  const add = (message: AgentMessage): TranscriptEntry => {
+    const position = entries.length;
+    const entry: TranscriptEntry = {
+      entryId: `entry-${position}`,
+      parentId: entries.at(-1)?.entryId ?? null,
+      position,
+      createdAt: new Date(CONTROLLED_EPOCH).toISOString(),
+      message,
+    };
+    entries.push(entry);
+    state.exists = true;
+    return entry;
+  };
+  const state: ControlledSession['state'] = {
+    entries,
+    exists: setup.history !== undefined,
+    binding: setup.binding ?? null,
+    intent: setup.intent ?? null,
+    outbox: [...(setup.outbox ?? [])],
+    open: false,
+  };
+  for (const message of setup.history ?? []) add(message);
+
+  const append = (rows: readonly TranscriptRow[]): AppendedRow[] =>
+    rows.map(({ idempotencyKey, message }) => {
+      const known = entries.find((entry) => entry.message.idempotencyKey === idempotencyKey);
+      return known === undefined
+        ? { created: true, entry: add({ ...message, idempotencyKey }) }
+        : { created: false, entry: known };
+    });
+
+  const store: SessionStore = {
+    transcript: {
+      sessionFile,
+      open: () =>
+        script.run('transcript.open', null, () => {
+          state.open = true;
+          return { existed: state.exists, sessionId: SESSION_ID, notices: setup.notices ?? [] };
+        }),
+      read: () =>
+        script.run('transcript.read', null, () => ({
+          entries: [...entries],
+          leafId: entries.at(-1)?.entryId ?? null,
+        })),
+      append: (rows) =>
+        script.run('transcript.append', { keys: rows.map((row) => row.idempotencyKey) }, () => append(rows)),
+      close: () =>
+        script.run('transcript.close', null, () => {
+          state.open = false;
+        }),
+    },
+    bindings: {
+      read: () => script.run('binding.read', null, () => state.binding),
+      write: (binding) =>
+        script.run('binding.write', binding, () => {
+          state.binding = binding;
+        }),
+      clear: () =>
+        script.run('binding.clear', null, () => {
+          state.binding = null;
+        }),
+    },
+    journal: {
+      read: () => script.run('journal.read', null, () => state.intent),
+      write: (intent) =>
+        script.run('journal.write', intent, () => {
+          state.intent = intent;
+        }),
+      clear: () =>
+        script.run('journal.clear', null, () => {
+          state.intent = null;
+        }),
+    },
+    outbox: {
+      list: () => script.run('outbox.list', null, () => [...state.outbox]),
+      add: (record) =>
+        script.run('outbox.add', record, () => {
+          const known = state.outbox.some((other) => other.advancementKey === record.advancementKey);
+          if (!known) state.outbox.push(record);
+        }),
+      remove: (key) =>
+        script.run('outbox.remove', key, () => {
+          state.outbox = state.outbox.filter((record) => record.advancementKey !== key);
+        }),
+    },
+  };
+  return { store, state, messages: () => entries.map((entry) => entry.message) };
+}
