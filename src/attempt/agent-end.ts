@@ -2,8 +2,8 @@ import type { AttemptOutcome } from '../../machines/index.ts';
 import { redact } from '../observe/redact.ts';
 import type { AgentEndEvent, LlmOutputEvent } from '../ports.ts';
 import { runNotifyHook } from './hook-calls.ts';
-import { endOf } from './mirroring.ts';
 import { type AttemptRecord, historyOf } from './record.ts';
+import { endOf } from './turn-end.ts';
 
 /**
  * `llm_output`, once per attempt that has entered `turning`, then `agent_end`, exactly once per attempt: at the end of
@@ -50,5 +50,12 @@ function tell(
   // Whoever aborts does not want to wait for a hook.
   const { hooks, graceMirror } = record.params.budgets;
   const hurried = record.machine().stop === 'abort';
-  return runNotifyHook(record, ended ?? 'mirroring', name, signal, event, hurried ? Math.min(hooks, graceMirror) : hooks);
+  return runNotifyHook(
+    record,
+    ended ?? 'mirroring',
+    name,
+    signal,
+    event,
+    hurried ? Math.min(hooks, graceMirror) : hooks,
+  );
 }

@@ -9,12 +9,14 @@ import { AttemptError } from '../errors.ts';
 import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
 import { engineLogFields, engineSession, tracedEngineCall } from './engine-call.ts';
 import type { AttemptRecord, HistorySlot } from './record.ts';
+import { serveTranscript } from './transcript-reader.ts';
 
 /** `bootstrap.opening`: the session is taken; nothing is written. */
 export async function open(record: AttemptRecord, signal: AbortSignal): Promise<OpenOutput> {
   const { session, logger } = record.services;
   const opened = await session.transcript.open(signal);
   record.slots.opened = opened;
+  if (record.services.engine !== null) record.slots.endServing = serveTranscript(record);
   for (const message of opened.notices) {
     logger.warn('session notice', { attemptId: record.params.attemptId, notice: message });
     record.emit({ type: 'attempt.notice', message });

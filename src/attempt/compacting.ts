@@ -6,11 +6,10 @@ import { callBaseOf } from '../engine/maintenance.ts';
 import { checkCompactResult } from '../engine/result-checks.ts';
 import { AttemptError, messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
-import type { CompactionHookEvent } from '../ports.ts';
+import { compactionHooks } from './compaction-hooks.ts';
 import { engineSession } from './engine-call.ts';
-import { runNotifyHook } from './hook-calls.ts';
 import { compactThread, interruptCompaction } from './native-compaction.ts';
-import { type AttemptRecord, activeEngine, historyOf, recordOf } from './record.ts';
+import { type AttemptRecord, activeEngine, recordOf } from './record.ts';
 import type { CompactionReport } from './types.ts';
 
 /** The compaction machine with its work: what happens during `compacting`. Provided once per process. */
@@ -37,7 +36,7 @@ async function compactEngine(record: AttemptRecord, signal: AbortSignal): Promis
   const session = engineSession(record, signal);
   const { request } = record.machine();
   const currentTokenCount = session.runtimeContext?.currentTokenCount;
-  const hooks = hooksAround(record, 'context-engine');
+  const hooks = compactionHooks(record, 'compacting', 'context-engine');
   await hooks.before(signal);
   let answer: CompactResult | null = null;
   try {
@@ -88,10 +87,10 @@ async function compactEngine(record: AttemptRecord, signal: AbortSignal): Promis
 async function compactNative(record: AttemptRecord, signal: AbortSignal): Promise<{ compacted: boolean }> {
   const engine = activeEngine(record);
   const primary = engine?.info.ownsCompaction !== true;
-  const hooks = hooksAround(record, 'codex-app-server');
+  const hooks = compactionHooks(record, 'compacting', 'codex-app-server');
   await hooks.before(signal);
   const native = await compactThread(record, signal);
-  await hooks.after(signal, native.compacted ? 1 : 0);
+  await hooks.after(signal, native.compacted ? -1 : 0);
   reportOf(record).details.codexNativeCompaction = { backend: 'codex-app-server', ...native };
   if (primary) {
     const { ok, compacted, reason } = native;
@@ -111,18 +110,4 @@ async function compactNative(record: AttemptRecord, signal: AbortSignal): Promis
 function reportOf(record: AttemptRecord): CompactionReport {
   record.slots.compaction ??= { ok: false, compacted: false, details: {} };
   return record.slots.compaction;
-}
-
-/** `before_compaction` and `after_compaction`, always in pairs, also when nothing was compacted. */
-function hooksAround(record: AttemptRecord, backend: CompactionHookEvent['backend']) {
-  const event = {
-    sessionFile: record.services.session.transcript.sessionFile,
-    backend,
-    messageCount: historyOf(record).messages.length,
-  };
-  return {
-    before: (signal: AbortSignal) => runNotifyHook(record, 'compacting', 'before_compaction', signal, event),
-    after: (signal: AbortSignal, compactedCount: number) =>
-      runNotifyHook(record, 'compacting', 'after_compaction', signal, { ...event, compactedCount }),
-  };
 }

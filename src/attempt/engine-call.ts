@@ -8,6 +8,7 @@ import {
 } from '../engine/runtime-context.ts';
 import { estimateTokens } from '../engine/tokens.ts';
 import { redact } from '../observe/redact.ts';
+import type { LogFields } from '../ports.ts';
 import { type AttemptRecord, activeEngine, sessionIdOf, sessionKeyOf, sessionTargetOf } from './record.ts';
 
 /** What every engine call of an attempt has in common: who, which session, and how to talk back. */

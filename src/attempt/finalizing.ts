@@ -6,8 +6,8 @@ import { isDurableEngine } from '../engine/legacy.ts';
 import type { AcceptedTurn } from '../engine/outbox.ts';
 import type { TranscriptEntry } from '../ports.ts';
 import type { AgentMessage } from '../transcript/messages.ts';
-import { engineSession, tracedEngineCall } from './engine-call.ts';
-import { type AttemptRecord, historyOf, type MirrorSlot, sessionTargetOf } from './record.ts';
+import { engineLogFields, engineSession, tracedEngineCall } from './engine-call.ts';
+import { type AttemptRecord, degrade, historyOf, keepTrack, type MirrorSlot, sessionTargetOf } from './record.ts';
 import type { FinalizationReport, FinalizerMethod } from './types.ts';
 
 /**

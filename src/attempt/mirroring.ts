@@ -1,9 +1,9 @@
-import type { TurnEnd } from '../codex/events.ts';
 import { AttemptError, messageOf } from '../errors.ts';
 import type { TranscriptRow } from '../ports.ts';
 import { mirrorTranscriptBestEffort } from '../transcript/mirror.ts';
 import { tellEnd } from './agent-end.ts';
 import { type AttemptRecord, degrade } from './record.ts';
+import { endOf } from './turn-end.ts';
 import { forgetThread, promptRowOf, writeBinding } from './turn-started.ts';
 
 /**
@@ -37,26 +37,11 @@ export function rowsOf(record: AttemptRecord): TranscriptRow[] {
   return [promptRowOf(record), ...turn.projector.snapshot(endOf(record), record.machine().cause?.message).rows];
 }
 
-/** How the rows shall mark the turn's end. */
-export function endOf(record: AttemptRecord): TurnEnd {
-  const { outcome } = record.machine();
-  switch (outcome) {
-    case 'completed':
-    case 'yielded':
-      return outcome;
-    case 'aborted':
-      return 'interrupted';
-    case 'failed':
-    case null:
-      return 'failed';
-  }
-}
-
 /** The bound thread has now seen everything up to the turn's last row. A failure costs the note, not the mirror. */
 async function keepBinding(record: AttemptRecord, leafId: string | null): Promise<void> {
   const { turn, binding } = record.slots;
   const threadId = turn?.threadId;
-  if (threadId === undefined || binding?.threads[0]?.threadId !== threadId) return;
+  if (threadId === undefined || binding?.threads.some((bound) => bound.threadId === threadId) !== true) return;
   try {
     // A picture in the thread's own history that the model cannot read would fail every later turn on it (BL-48).
     if (record.machine().cause?.code === 'invalid_image') return await forgetThread(record, threadId);

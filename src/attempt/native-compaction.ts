@@ -27,10 +27,12 @@ export async function compactThread(record: AttemptRecord, signal: AbortSignal):
     const client = await record.services.appServer.connect(signal);
     record.slots.client = client;
     const { cwd, model, sandbox, developerInstructions, budgets } = record.params;
-    await resumeThread(client, threadId, { cwd, model, sandbox, developerInstructions }, null, {
-      signal,
-      timeoutMs: budgets.threadStart,
-    });
+    await resumeThread(
+      client,
+      threadId,
+      { cwd, model, sandbox, developerInstructions },
+      { signal, timeoutMs: budgets.threadStart },
+    );
     const done = await watchCompaction(client, threadId, signal, () =>
       client.request('thread/compact/start', { threadId }, { signal, timeoutMs: budgets.request }),
     );

@@ -1,10 +1,12 @@
 import type { TurnEvent } from '../../machines/turn.ts';
 import { CodexAppServerEventProjector } from '../codex/events.ts';
+import { idOf, objectOf } from '../codex/wire-values.ts';
 import { messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
-import type { CodexClient } from '../ports.ts';
+import type { CodexClient, ServerNotification } from '../ports.ts';
 import { createServerRequestHandler } from '../tools/server-requests.ts';
 import { createToolCallHandler } from '../tools/tool-calls.ts';
+import { type CompactionHooks, compactionHooks } from './compaction-hooks.ts';
 import { type AttemptRecord, degrade, keepTrack } from './record.ts';
 import { onTurnStarted } from './turn-started.ts';
 
@@ -30,6 +32,7 @@ export class NativeTurn {
   readonly #client: CodexClient;
   readonly #work = new Set<Promise<unknown>>();
   readonly #calls = new AbortController();
+  readonly #compactionHooks: CompactionHooks;
   readonly #unsubscribe: (() => void)[] = [];
   #requested = false;
   #ended = false;
@@ -39,6 +42,7 @@ export class NativeTurn {
     this.#record = record;
     this.#client = client;
     this.threadId = threadId;
+    this.#compactionHooks = compactionHooks(record, 'turning', 'codex-app-server');
     const { clock, logger, trace } = record.services;
 
     this.projector = new CodexAppServerEventProjector({
@@ -61,18 +65,7 @@ export class NativeTurn {
       },
       onEffect: () => send({ type: 'EFFECT' }),
       onEvent: (event) => record.emit(event),
-      onCompaction: (phase) => {
-        const ownsCompaction = record.services.engine?.info.ownsCompaction === true;
-        record.emit({
-          type: 'attempt.compaction',
-          phase: phase === 'started' ? 'start' : 'end',
-          backend: 'codex-app-server',
-          ownsCompaction,
-          ...(phase === 'started' ? {} : { completed: true }),
-        });
-        if (phase === 'completed') this.compacted = true;
-        trace.emit({ type: 'compaction.native', phase, ownsCompaction });
-      },
+      onCompaction: (phase) => this.#track(this.#nativeCompaction(phase)),
     });
 
     const toolCall = createToolCallHandler({
@@ -107,6 +100,7 @@ export class NativeTurn {
       client.onNotification((notification) => {
         if (this.#closed) return;
         trace.emit({ type: 'codex.notification', method: notification.method });
+        this.#bindByStart(notification);
         this.projector.accept(notification);
       }),
       client.onServerRequest((request) => {
@@ -121,6 +115,32 @@ export class NativeTurn {
       this.#ended = true;
       send({ type: 'EXITED', message: exit.message });
     });
+  }
+
+  /** `turn/started` may come before the answer to `turn/start`, or instead of it: on this thread it is ours. */
+  #bindByStart({ method, params }: ServerNotification): void {
+    if (method !== 'turn/started' || this.turnId !== null || !this.#requested) return;
+    const turnId = idOf(objectOf(params['turn'])['id']);
+    if (turnId !== null && params['threadId'] === this.threadId) this.bind(turnId);
+  }
+
+  /** Codex compacts its own thread within the turn: told as native, never as the engine's compaction (spec K3, K5). */
+  async #nativeCompaction(phase: 'started' | 'completed' | 'failed'): Promise<void> {
+    const { trace, engine } = this.#record.services;
+    const ownsCompaction = engine?.info.ownsCompaction === true;
+    const done = phase === 'started' ? {} : { completed: phase === 'completed' };
+    this.#record.emit({
+      type: 'attempt.compaction',
+      phase: phase === 'started' ? 'start' : 'end',
+      backend: 'codex-app-server',
+      ownsCompaction,
+      ...done,
+    });
+    trace.emit({ type: 'compaction.native', phase, ownsCompaction });
+    if (phase === 'completed') this.compacted = true;
+    const { signal } = this.#record.controller;
+    if (phase === 'started') await this.#compactionHooks.before(signal);
+    else await this.#compactionHooks.after(signal, phase === 'completed' ? -1 : 0);
   }
 
   /** What was said of the thread since its resume: the figures of its last turn. */

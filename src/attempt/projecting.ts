@@ -7,8 +7,7 @@ import {
   projectContinuity,
   projectForeignRows,
 } from '../projection/text.ts';
-import { promptKey } from '../transcript/mirror.ts';
-import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
+import { promptKey, readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
 import { type AttemptRecord, historyOf, type ThreadPlan } from './record.ts';
 import { engineIdentity, foreignEntries, planThread } from './thread-plan.ts';
 

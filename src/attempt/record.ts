@@ -107,6 +107,8 @@ export interface MirrorSlot {
 /** What is put down between the states. A slot is undefined until its state has run. */
 export interface Slots {
   opened?: OpenedTranscript;
+  /** Ends the serving of the session to the engine's SDK. */
+  endServing?: () => void;
   binding?: ThreadBinding | null;
   intent?: TurnIntent | null;
   history?: HistorySlot;

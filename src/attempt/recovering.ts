@@ -1,4 +1,5 @@
-import { listOf, objectOf, stringOf } from '../codex/wire-values.ts';
+import { isStaleThread } from '../codex/turn-errors.ts';
+import { listOf, objectOf, stringOf, type WireObject } from '../codex/wire-values.ts';
 import { isAttemptError, messageOf } from '../errors.ts';
 import type { CodexClient, TranscriptRow, TurnIntent } from '../ports.ts';
 import { itemKey } from '../transcript/mirror.ts';
@@ -8,50 +9,81 @@ import type { AttemptRecord } from './record.ts';
  * `bootstrap.recovering` (design 2): an earlier process died between `turn/start` and the end of its turn. What the
  * native thread knows of that turn is mirrored as an aborted turn and the intent is closed. No turn is run again.
  *
- * A turn whose rows are in the session already only has its intent closed. If the thread cannot be asked, the prompt
- * row is kept all the same and the failure is thrown, so that it is told.
+ * A turn whose rows are in the session already only has its intent closed, and so has one that the thread does not
+ * know and of which `turn/started` was not seen: it never ran. If the thread cannot be asked, the prompt row is kept
+ * all the same and the failure is thrown, so that it is told. Of an intent of the other realm only the prompt row is
+ * kept: its thread is not ours to ask.
  */
 export async function recover(record: AttemptRecord, signal: AbortSignal): Promise<void> {
   const { session } = record.services;
   const { intent } = record.slots;
   if (intent === null || intent === undefined) return;
-  // Without `turn/started` the turn has left no trace that belongs to this session.
-  if (intent.turnId === null || intent.realm !== record.params.realm) return session.journal.clear();
-
-  const own = `codex-app-server:${intent.threadId}:${intent.turnId}:`;
   const view = await session.transcript.read(signal);
-  const mirrored = view.entries.some((entry) => entry.message.idempotencyKey?.startsWith(own) === true);
-  if (mirrored) return session.journal.clear();
+  const isMirrored = (turnId: string) => {
+    const own = `codex-app-server:${intent.threadId}:${turnId}:`;
+    return view.entries.some((entry) => entry.message.idempotencyKey?.startsWith(own) === true);
+  };
+  if (intent.turnId !== null && isMirrored(intent.turnId)) return session.journal.clear();
 
-  let text = '';
+  let rows: TranscriptRow[] = [intent.promptRow];
   let failure: unknown = null;
-  try {
-    text = await textOfTurn(await record.services.appServer.connect(signal), intent, signal);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    failure = error;
+  if (intent.realm === record.params.realm) {
+    try {
+      const turn = await readTurn(await record.services.appServer.connect(signal), intent, signal);
+      const turnId = intent.turnId ?? turn?.id ?? null;
+      if (turnId === null || isMirrored(turnId)) return await session.journal.clear();
+      rows = [intent.promptRow, abortedRow(record, intent.threadId, turnId, turn?.text ?? '')];
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failure = error;
+      if (intent.turnId !== null) rows = [intent.promptRow, abortedRow(record, intent.threadId, intent.turnId, '')];
+    }
   }
-  await session.transcript.append([intent.promptRow, abortedRow(record, intent, text)], signal);
+  await session.transcript.append(rows, signal);
   await session.journal.clear();
   if (failure !== null) throw isAttemptError(failure) ? failure : new Error(messageOf(failure));
 }
 
-/** `thread/read`: the last message of the agent in that turn, as far as the thread has it. */
-async function textOfTurn(client: CodexClient, intent: TurnIntent, signal: AbortSignal): Promise<string> {
-  const answer = objectOf(
-    await client.request('thread/read', { threadId: intent.threadId, includeTurns: true }, { signal }),
-  );
-  const turns = listOf(objectOf(answer['thread'])['turns']).map(objectOf);
-  const turn = turns.find((candidate) => candidate['id'] === intent.turnId);
-  const texts = listOf(turn?.['items'])
-    .map(objectOf)
+/**
+ * `thread/read`: the turn of the intent and the last message of the agent in it, as far as the thread has it. While
+ * the turn's id is not known it is the thread's last turn, if that was asked what the intent asks. Null: there is none.
+ */
+async function readTurn(
+  client: CodexClient,
+  intent: TurnIntent,
+  signal: AbortSignal,
+): Promise<{ id: string; text: string } | null> {
+  let answer: unknown;
+  try {
+    answer = await client.request('thread/read', { threadId: intent.threadId, includeTurns: true }, { signal });
+  } catch (error) {
+    // A thread of which no turn has begun is not on disk.
+    if (intent.turnId === null && isStaleThread(error, intent.threadId)) return null;
+    throw error;
+  }
+  const turns = listOf(objectOf(objectOf(answer)['thread'])['turns']).map(objectOf);
+  const itemsOf = (turn: WireObject | undefined) => listOf(turn?.['items']).map(objectOf);
+  const last = turns.at(-1);
+  const prompt = textOf(intent.promptRow.message.content);
+  const asked = itemsOf(last).some((item) => item['type'] === 'userMessage' && textOf(item['content']).includes(prompt));
+  const turn = intent.turnId === null ? (asked ? last : undefined) : turns.find((one) => one['id'] === intent.turnId);
+  const id = stringOf(turn?.['id']);
+  if (id === null) return null;
+  const texts = itemsOf(turn)
     .filter((item) => item['type'] === 'agentMessage')
     .map((item) => stringOf(item['text']) ?? '');
-  return texts.findLast((candidate) => candidate !== '') ?? '';
+  return { id, text: texts.findLast((text) => text !== '') ?? '' };
 }
 
-function abortedRow(record: AttemptRecord, intent: TurnIntent, text: string): TranscriptRow {
-  const idempotencyKey = itemKey(intent.threadId, intent.turnId ?? '', 'recovered', 'assistant');
+/** The text parts of a message, of ours or of the app-server's. */
+function textOf(content: unknown): string {
+  return listOf(content)
+    .map((part) => stringOf(objectOf(part)['text']) ?? '')
+    .join('');
+}
+
+function abortedRow(record: AttemptRecord, threadId: string, turnId: string, text: string): TranscriptRow {
+  const idempotencyKey = itemKey(threadId, turnId, 'recovered', 'assistant');
   return {
     idempotencyKey,
     message: {

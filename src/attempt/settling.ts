@@ -4,9 +4,9 @@ import { AttemptError, messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import { tellEnd } from './agent-end.ts';
 import { engineLogFields } from './engine-call.ts';
-import { endOf } from './mirroring.ts';
 import { type AttemptRecord, bounded, degrade, sessionIdOf } from './record.ts';
 import type { StateWatch } from './state-watch.ts';
+import { endOf } from './turn-end.ts';
 import type { AttemptFault, AttemptResult, FinalizationReport } from './types.ts';
 
 /**
@@ -23,6 +23,7 @@ export async function settle(
   record.slots.early?.off();
   await tellEnd(record, never(), outcome);
   record.controller.abort();
+  endServing(record);
   await endLooseWork(record, outcome);
   await giveBack(record);
   const result = resultOf(record, outcome, output, states.visited);
@@ -62,6 +63,14 @@ async function giveBack(record: AttemptRecord): Promise<void> {
 
 /** A signal for what ends by its time only. */
 const never = (): AbortSignal => new AbortController().signal;
+
+/** The engine may read the session until its background maintenance is done. */
+function endServing(record: AttemptRecord): void {
+  const { endServing: end } = record.slots;
+  if (end === undefined) return;
+  const { lane, clock } = record.services;
+  lane.idle(Number.POSITIVE_INFINITY, clock).then(end, end);
+}
 
 /** Work that was begun beside the states: a process being retired, a late write. Bounded by two graces. */
 async function endLooseWork(record: AttemptRecord, outcome: AttemptOutcome): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ActorRefFrom, StateValue } from 'xstate';
 import type { attemptMachine } from '../../machines/index.ts';
+import { redact } from '../observe/redact.ts';
 import type { AttemptRecord } from './record.ts';
 
 /** The way through the machine so far. */

@@ -1,4 +1,5 @@
 import {
+  giveInstructions,
   instructionsHash,
   resumeThread as resumeNativeThread,
   startThread as startNativeThread,
@@ -23,15 +24,13 @@ export async function resumeThread(record: AttemptRecord, signal: AbortSignal): 
   if (bound === undefined) throw new AttemptError('internal', 'there is no bound thread to resume');
   const build = buildOf(record);
   listenEarly(record, bound.threadId);
-  const thread = await resumeNativeThread(
-    clientOf(record),
-    bound.threadId,
-    settingsOf(record, build),
-    bound.instructionsHash,
-    { signal, timeoutMs: record.params.budgets.threadStart },
-  );
+  const client = clientOf(record);
+  const options = { signal, timeoutMs: record.params.budgets.threadStart };
+  const thread = await resumeNativeThread(client, bound.threadId, settingsOf(record, build), options);
   record.slots.thread = { ...thread, instructionsHash: instructionsHash(build.developerInstructions) };
   await tellInput(record, build, signal);
+  // Last: an abort before this leaves the thread with the instructions that the binding knows of.
+  await giveInstructions(client, bound.threadId, build.developerInstructions, bound.instructionsHash, options);
 }
 
 /** `thread-start.starting` (`thread/start`). A thread without a turn is not on disk, so nothing is bound yet. */

@@ -27,30 +27,16 @@ export function variable(env: Environment, name: string): string | undefined {
 }
 
 /** Writes and waits until the stream has taken it; a reader that went away is not an error. */
-export async function writeOut(stream: OutputStream, text: string): Promise<void> {
-  const { promise, resolve, reject } = deferred();
-  stream.write(text, (error) => {
-    if (error === undefined || error === null || isBrokenPipe(error)) resolve();
-    else reject(error);
+export function writeOut(stream: OutputStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => {
+      if (error === undefined || error === null || isBrokenPipe(error)) resolve();
+      else reject(error);
+    });
   });
-  await promise;
 }
 
 /** Whether the reader of a pipe went away (`… | head`). */
 export function isBrokenPipe(error: NodeJS.ErrnoException): boolean {
   return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED';
-}
-
-interface Deferred {
-  promise: Promise<void>;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
-function deferred(): Deferred {
-  let settle: Omit<Deferred, 'promise'> = { resolve: () => undefined, reject: () => undefined };
-  const promise = new Promise<void>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  return { promise, ...settle };
 }

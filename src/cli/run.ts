@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { defaultBudgets } from '../../machines/index.ts';
 import { runAttempt } from '../attempt/run-attempt.ts';
-import type { AttemptParams, AttemptResult, AttemptRunEvent } from '../attempt/types.ts';
+import type { AttemptResult, AttemptRunEvent } from '../attempt/types.ts';
 import { compareVersions, TESTED_CODEX_VERSION } from '../codex/version.ts';
 import { maintenanceLane } from '../engine/background.ts';
 import { AttemptError, messageOf } from '../errors.ts';
@@ -23,6 +23,15 @@ import { eventLine, refusedRun } from './run-events.ts';
 import { type RunOptions, readRunOptions } from './run-options.ts';
 import type { StopSignals } from './signals.ts';
 import { type Stop, watchForStop } from './stop.ts';
+
+/** What a run works with once its services are open. */
+interface Running {
+  io: CliIo;
+  options: RunOptions;
+  opened: OpenedServices;
+  progress: Progress;
+  stop: Stop;
+}
 
 /** `codex-attempt run`: one attempt. Rejects with AttemptError when it is refused before it starts. */
 export async function run(argv: readonly string[], io: CliIo, onStopSignal: StopSignals): Promise<ExitCode> {
@@ -59,8 +68,9 @@ async function runWith(io: CliIo, options: RunOptions, prompt: string, stop: Sto
     const opened = await openServices(io, options, attemptId, plugins, logger, progress);
     try {
       if (options.rehearsal === null) await checkCodex(opened, progress, stop.signal);
-      const result = await runToEnd(io, options, { attemptId, prompt }, opened, progress, stop);
-      await conclude(io, options, result, opened, progress);
+      const running = { io, options, opened, progress, stop };
+      const result = await runToEnd(running, { attemptId, prompt });
+      await conclude(running, result);
       const isSaved = await saveText(options, result, progress);
       if (stop.signalled) return EXIT.aborted;
       const code = exitOfResult(result);
@@ -120,16 +130,9 @@ async function checkCodex(opened: OpenedServices, progress: Progress, signal: Ab
 }
 
 /** Runs the attempt and tells what happens; `attempt.settled` is left to the end. */
-async function runToEnd(
-  io: CliIo,
-  options: RunOptions,
-  attempt: Pick<AttemptParams, 'prompt'> & { attemptId: string },
-  opened: OpenedServices,
-  progress: Progress,
-  stop: Stop,
-): Promise<AttemptResult> {
-  const { settings } = options;
-  const { model, sandbox, tokenBudget, timeout } = settings;
+async function runToEnd(running: Running, attempt: { attemptId: string; prompt: string }): Promise<AttemptResult> {
+  const { io, options, opened, progress, stop } = running;
+  const { model, sandbox, tokenBudget, timeout } = options.settings;
   const handle = runAttempt(
     {
       ...attempt,
@@ -181,27 +184,28 @@ function tell(event: Exclude<AttemptRunEvent, AttemptResult>, options: RunOption
  * Prints the end. Everything is closed by then, so that whoever waits for it can use the session at once, unless the
  * engine still maintains itself in the background: then it is printed first and the work is waited for (spec D4).
  */
-async function conclude(
-  io: CliIo,
-  options: RunOptions,
-  result: AttemptResult,
-  opened: OpenedServices,
-  progress: Progress,
-): Promise<void> {
+async function conclude({ io, options, opened, progress, stop }: Running, result: AttemptResult): Promise<void> {
   const lane = maintenanceLane(opened.services.session.transcript.sessionFile);
   const isIdle = await lane.idle(0, systemClock);
   if (isIdle) await closeAll(opened);
   progress.end();
   if (options.json) await writeOut(io.stdout, eventLine(result));
   else if (result.text !== '') await writeOut(io.stdout, result.text.endsWith('\n') ? result.text : `${result.text}\n`);
+  // Whoever closed the pipe knows why it ended.
+  if (!stop.unread) explain(result, progress);
+  if (!isIdle && !(await lane.idle(defaultBudgets.maintain, systemClock))) {
+    progress.warn('the engine did not finish its maintenance in time');
+  }
+}
+
+/** Says on stderr why it did not end well. */
+function explain(result: AttemptResult, progress: Progress): void {
   if (result.deniedApprovals.length > 0) {
     progress.warn(`denied, because nobody was there to approve: ${result.deniedApprovals.join(', ')} (see --sandbox)`);
   }
   if (result.error !== undefined) progress.error(`${result.error.message} (${result.error.code})`);
-  else if (result.outcome === 'aborted')
+  else if (result.outcome === 'aborted') {
     progress.note(result.text === '' ? 'aborted' : 'aborted; the answer is partial');
-  if (!isIdle && !(await lane.idle(defaultBudgets.maintain, systemClock))) {
-    progress.warn('the engine did not finish its maintenance in time');
   }
 }
 

@@ -18,6 +18,8 @@ export interface Stop {
   readonly signal: AbortSignal;
   /** Whether it was a signal. */
   readonly signalled: boolean;
+  /** Whether nobody reads the output any more. */
+  readonly unread: boolean;
   attach(target: Stoppable): void;
   /** Signals have their default meaning again. */
   release(): void;
@@ -28,6 +30,7 @@ export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: (code: 
   const controller = new AbortController();
   let target: Stoppable | null = null;
   let signals = 0;
+  let unread = false;
 
   const release = onStopSignal((signal) => {
     signals += 1;
@@ -42,6 +45,7 @@ export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: (code: 
   });
   io.stdout.on('error', (error) => {
     if (!isBrokenPipe(error)) target?.said(`stdout cannot be written: ${error.message}`);
+    unread = true;
     controller.abort();
     target?.abort();
   });
@@ -50,6 +54,9 @@ export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: (code: 
     signal: controller.signal,
     get signalled() {
       return signals > 0;
+    },
+    get unread() {
+      return unread;
     },
     attach(given) {
       target = given;

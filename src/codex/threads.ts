@@ -86,14 +86,13 @@ export async function startThread(
 }
 
 /**
- * `thread/resume`, then the current instructions as a developer item if the thread was given other ones last.
+ * `thread/resume`. The thread keeps the instructions that it has: see `giveInstructions`.
  * @throws AttemptError `thread_stale` when the thread is gone, `thread_busy` when a turn runs on it, `thread_failed`.
  */
 export async function resumeThread(
   client: CodexClient,
   threadId: string,
   settings: ThreadSettings,
-  given: string | null,
   options: { signal: AbortSignal; timeoutMs: number },
 ): Promise<StartedThread> {
   let thread: StartedThread & { status: string };
@@ -115,19 +114,23 @@ export async function resumeThread(
     // A turn/start now would silently steer the running turn.
     throw new AttemptError('thread_busy', `a turn is still running on the native thread ${threadId}`);
   }
-  if (given !== instructionsHash(settings.developerInstructions)) {
-    await injectInstructions(client, threadId, settings.developerInstructions, options);
-  }
   return { threadId, model: thread.model };
 }
 
-/** `thread/inject_items` with one developer message; also when there are no instructions any more. */
-async function injectInstructions(
+/**
+ * The current instructions as a developer item of a resumed thread, if it was given other ones last (`given`: their
+ * hash; null: not known). Also when there are none any more. `thread/inject_items`; it stays in the thread's history,
+ * so it is done last, when nothing but `turn/start` follows.
+ * @throws AttemptError `thread_failed` and the codes of a lost process.
+ */
+export async function giveInstructions(
   client: CodexClient,
   threadId: string,
   developerInstructions: string,
+  given: string | null,
   options: { signal: AbortSignal; timeoutMs: number },
 ): Promise<void> {
+  if (given === instructionsHash(developerInstructions)) return;
   const text =
     developerInstructions === ''
       ? `${REPLACED_INSTRUCTIONS_LINE}\n\nThere are none now.`

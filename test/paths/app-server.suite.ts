@@ -1,5 +1,5 @@
 import { type AppServerContext, appServerMachine } from '../../machines/app-server.ts';
-import { failed, type MachineSuite, outside, done, plain } from './suite.ts';
+import { done, failed, type MachineSuite, outside, plain } from './suite.ts';
 
 export const appServerSuite: MachineSuite = {
   name: 'app-server',

@@ -20,15 +20,22 @@ const MAY_FOLLOW: Readonly<Record<string, readonly string[]>> = {
   maintaining: ['completed'],
 };
 
-const ONE_ROUND = /^assemble (?:project buildPrompt connect resumeThread )?project buildPrompt connect (?:resumeThread|startThread) turn $/;
+const ONE_ROUND =
+  /^assemble (?:project buildPrompt connect resumeThread )?project buildPrompt connect (?:resumeThread|startThread) turn $/;
 
 /** Steps that go wrong without costing the turn (spec E1), by label, with the states where they count. */
 const DEGRADES: readonly { label: RegExp; state?: RegExp }[] = [
-  { label: /^error (?:recover|drainOutbox|bootstrapEngine|bootstrapMaintenance|reread|project|buildPrompt|mirror|finalize|maintain)$/ },
+  {
+    label:
+      /^error (?:recover|drainOutbox|bootstrapEngine|bootstrapMaintenance|reread|project|buildPrompt|mirror|finalize|maintain)$/,
+  },
   { label: /^error assemble: engine$/ },
   { label: /^done finalize: not ok$/ },
   { label: /^after storeBudget$/, state: /^bootstrap\.(?:recovering|rereading)$/ },
-  { label: /^after (?:bootstrapBudget|assembleBudget|hooksBudget|mirrorBudget|graceMirror|finalizeBudget|graceFinalize|maintainBudget)$/ },
+  {
+    label:
+      /^after (?:bootstrapBudget|assembleBudget|hooksBudget|mirrorBudget|graceMirror|finalizeBudget|graceFinalize|maintainBudget)$/,
+  },
 ];
 
 const inputOf = (run: Run) => run.path.input.input as AttemptInput;
@@ -40,7 +47,8 @@ const abortStep = (run: Run) => stepsTaken(run).findIndex(({ label }) => label =
 /** The engine is not used in an attempt whose queue could not be drained (spec D3). */
 function engineOf(run: Run): AttemptInput['engine'] {
   const undrained = stepsTaken(run).some(
-    ({ state, label }) => state === 'bootstrap.draining' && ['error drainOutbox', 'after bootstrapBudget'].includes(label),
+    ({ state, label }) =>
+      state === 'bootstrap.draining' && ['error drainOutbox', 'after bootstrapBudget'].includes(label),
   );
   return undrained ? null : inputOf(run).engine;
 }
@@ -87,7 +95,9 @@ export const attemptInvariants: readonly Invariant[] = [
     says: 'the ten states come in their order',
     holds: (run) => {
       const seen = visits(run);
-      return seen[0] === 'bootstrap' && seen.every((top, at) => at === 0 || MAY_FOLLOW[seen[at - 1] ?? '']?.includes(top));
+      return (
+        seen[0] === 'bootstrap' && seen.every((top, at) => at === 0 || MAY_FOLLOW[seen[at - 1] ?? '']?.includes(top))
+      );
     },
   },
   {
@@ -241,7 +251,9 @@ export const attemptInvariants: readonly Invariant[] = [
     spec: 'E3',
     says: 'the outcome never changes once it is known, and is the final state',
     holds: (run) => {
-      const known = run.snapshots.map(({ context }) => (context as AttemptContext).outcome).filter((one) => one !== null);
+      const known = run.snapshots
+        .map(({ context }) => (context as AttemptContext).outcome)
+        .filter((one) => one !== null);
       return new Set(known).size === 1 && known[0] === finalState(run);
     },
   },
@@ -305,6 +317,7 @@ export const attemptInvariants: readonly Invariant[] = [
   {
     spec: 'C1',
     says: 'each actor is told which attempt it works for',
-    holds: (run) => run.invocations.every(({ input }) => (input as { attemptId?: string }).attemptId === inputOf(run).attemptId),
+    holds: (run) =>
+      run.invocations.every(({ input }) => (input as { attemptId?: string }).attemptId === inputOf(run).attemptId),
   },
 ];

@@ -1,5 +1,10 @@
 import { attemptMachine } from '../../machines/attempt.ts';
-import { type AttemptContext, type AttemptInput, defaultBudgets, type EngineFacts } from '../../machines/attempt-types.ts';
+import {
+  type AttemptContext,
+  type AttemptInput,
+  defaultBudgets,
+  type EngineFacts,
+} from '../../machines/attempt-types.ts';
 import type { TurnFault, TurnOutput } from '../../machines/turn.ts';
 import { changes, done, type EventCase, failed, type InputCase, type MachineSuite, outside, plain } from './suite.ts';
 
@@ -31,15 +36,19 @@ const inputs: readonly InputCase[] = (['turn', 'compact'] as const).flatMap((req
 const opened: readonly EventCase[] = flags.flatMap((hadSessionFile) =>
   flags.flatMap((bound) =>
     flags.map((journalOpen) => {
-      const words = [hadSessionFile ? 'file' : 'no file', ...(bound ? ['bound'] : []), ...(journalOpen ? ['journal'] : [])];
+      const words = [
+        hadSessionFile ? 'file' : 'no file',
+        ...(bound ? ['bound'] : []),
+        ...(journalOpen ? ['journal'] : []),
+      ];
       return done('open', words.join(', '), { hadSessionFile, bound, journalOpen });
     }),
   ),
 );
 
-function turnDone(label: string, outcome: TurnOutput['outcome'], code: string | null, flags2: Partial<TurnOutput> = {}) {
+function turnDone(label: string, outcome: TurnOutput['outcome'], code: string | null, over: Partial<TurnOutput> = {}) {
   const cause: TurnFault | null = code === null ? null : { code, message: label };
-  const output: TurnOutput = { outcome, cause, overflow: false, replaySafe: true, ...flags2 };
+  const output: TurnOutput = { outcome, cause, overflow: false, replaySafe: true, ...over };
   return done('turn', label, output);
 }
 
@@ -60,7 +69,10 @@ function facts(state: string, context: AttemptContext, input: AttemptInput): str
   add(beforeRead && context.hadSessionFile, 'file');
   add(forTurn && beforeConnect && context.thread === 'resume', 'resume');
   // Once a turn overflowed, only fresh threads are started anyway.
-  add(beforeTurn && context.overflowTries === 0 && context.freshThreadTries > 0, `fresh thread ${Math.min(context.freshThreadTries, 2)}`);
+  add(
+    beforeTurn && context.overflowTries === 0 && context.freshThreadTries > 0,
+    `fresh thread ${Math.min(context.freshThreadTries, 2)}`,
+  );
   add((beforeTurn || top === 'turning') && context.overflowTries > 0, `retry ${Math.min(context.overflowTries, 2)}`);
   add(['mirroring', 'finalizing'].includes(top), `outcome ${context.outcome}`);
   add(['turning', 'compacting'].includes(top) && context.stop !== null, `stop ${context.stop}`);

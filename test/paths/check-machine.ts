@@ -83,7 +83,8 @@ export function checkMachine({ config, implementations }: MachineParts): string[
       transition(value, node, `${name} after ${delay}`);
     }
     transition(state['always'], node, `${name} always`);
-    for (const action of [...list(state['entry']), ...list(state['exit'])]) known('actions', action, `${name} entry or exit`);
+    for (const action of [...list(state['entry']), ...list(state['exit'])])
+      known('actions', action, `${name} entry or exit`);
     for (const invoke of list(state['invoke']).map(record)) {
       known('actors', invoke['src'], `${name} invoke`);
       if (typeof invoke['id'] !== 'string') faults.push(`${name}: automatic invoke id`);

@@ -1,9 +1,9 @@
 import type { CompactionContext, CompactionInput } from '../../machines/compaction.ts';
 import type { TurnOutput } from '../../machines/turn.ts';
 import type { Run } from './execute.ts';
-import { finalState, type Invariant, invoked, stepsTaken } from './invariants.ts';
+import { finalContext, finalState, type Invariant, invoked, stepsTaken } from './invariants.ts';
 
-const outputOf = (run: Run) => run.snapshots.at(-1)?.output as unknown;
+const outputOf = (run: Run): object => (run.snapshots.at(-1)?.output ?? {}) as object;
 const firstStep = (run: Run, label: RegExp, state: RegExp) =>
   stepsTaken(run).find((step) => label.test(step.label) && state.test(step.state));
 const count = (run: Run, ...actors: string[]) => invoked(run, ...actors).length;
@@ -54,7 +54,9 @@ export const turnInvariants: readonly Invariant[] = [
       );
       const due = answered !== -1 && asked !== -1;
       const [first, ...more] = invoked(run, 'interrupt');
-      return due ? first !== undefined && more.length === 0 && first.step >= Math.max(answered, asked) : first === undefined;
+      return due
+        ? first !== undefined && more.length === 0 && first.step >= Math.max(answered, asked)
+        : first === undefined;
     },
   },
   {
@@ -78,7 +80,10 @@ export const compactionInvariants: readonly Invariant[] = [
     says: 'an owning engine compacts first, once; one that does not own it never does',
     holds: (run) => {
       const { ownsCompaction } = run.path.input.input as CompactionInput;
-      return count(run, 'compactEngine') === (ownsCompaction ? 1 : 0) && (!ownsCompaction || run.invocations[0]?.actor === 'compactEngine');
+      return (
+        count(run, 'compactEngine') === (ownsCompaction ? 1 : 0) &&
+        (!ownsCompaction || run.invocations[0]?.actor === 'compactEngine')
+      );
     },
   },
   {
@@ -86,9 +91,10 @@ export const compactionInvariants: readonly Invariant[] = [
     says: "the result is the engine's when it owns compaction, whatever became of the native one",
     holds: (run) => {
       const { ownsCompaction } = run.path.input.input as CompactionInput;
-      const { engine, native } = run.snapshots.at(-1)?.context as CompactionContext;
+      const { engine, native } = finalContext(run) as CompactionContext;
       const { compaction } = outputOf(run) as { compaction: string };
-      if (ownsCompaction) return compaction === (engine === 'compacted' ? 'engine' : engine === 'unchanged' ? 'nothing' : 'failed');
+      if (ownsCompaction)
+        return compaction === (engine === 'compacted' ? 'engine' : engine === 'unchanged' ? 'nothing' : 'failed');
       return compaction === (native === 'compacted' ? 'native' : native === 'nothing' ? 'nothing' : 'failed');
     },
   },
@@ -123,7 +129,9 @@ export const appServerInvariants: readonly Invariant[] = [
     says: 'the process is asked to leave more firmly each time: close, TERM, KILL, no rung twice',
     holds: (run) => {
       const rungs = invoked(run, 'endInput', 'terminate', 'kill').map(({ actor }) => actor);
-      return ['', 'endInput', 'endInput,terminate', 'endInput,terminate,kill', 'endInput,kill', 'kill'].includes(rungs.join());
+      return ['', 'endInput', 'endInput,terminate', 'endInput,terminate,kill', 'endInput,kill', 'kill'].includes(
+        rungs.join(),
+      );
     },
   },
   {
@@ -152,7 +160,8 @@ export const appServerInvariants: readonly Invariant[] = [
     spec: 'E3',
     says: 'a start that went wrong, and an exit nobody asked for, leave a fault, and nothing else does',
     holds: (run) => {
-      const wrong = firstStep(run, /^(?:error handshake|after startBudget|EXITED)$/, /^(?:starting|ready)$/) !== undefined;
+      const wrong =
+        firstStep(run, /^(?:error handshake|after startBudget|EXITED)$/, /^(?:starting|ready)$/) !== undefined;
       return ((outputOf(run) as { fault: object | null }).fault !== null) === wrong;
     },
   },

@@ -6,7 +6,8 @@ const input = (ownsCompaction: boolean, nativeWanted: boolean, label: string): I
   label,
   input: { attemptId: 'a', ownsCompaction, nativeWanted },
 });
-const interrupt = (why: string): EventCase => outside({ type: 'INTERRUPT', why } as EventCase['event'], `INTERRUPT ${why}`);
+const interrupt = (why: string): EventCase =>
+  outside({ type: 'INTERRUPT', why } as EventCase['event'], `INTERRUPT ${why}`);
 const compacts = (actor: string) => ({
   done: [done(actor, 'compacted', { compacted: true }), done(actor, 'unchanged', { compacted: false })],
   error: [failed(actor)],

@@ -83,9 +83,17 @@ export function createCoverage(suite: MachineSuite): Coverage {
       const nodes = allNodes(suite.machine.root);
       const wanted = targets(graphs);
       return [
-        row('states', nodes.map(({ id }) => id), met.states),
+        row(
+          'states',
+          nodes.map(({ id }) => id),
+          met.states,
+        ),
         row('transitions', nodes.flatMap(definitions), met.transitions),
-        row('guard outcomes', guards.flatMap(([name]) => [`${name} is true`, `${name} is false`]), met.guards),
+        row(
+          'guard outcomes',
+          guards.flatMap(([name]) => [`${name} is true`, `${name} is false`]),
+          met.guards,
+        ),
         row('edges', wanted.edges, met.edges),
         row('pairs', wanted.pairs, met.pairs),
       ];

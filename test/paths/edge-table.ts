@@ -50,7 +50,8 @@ export function edgeRows(suite: MachineSuite, graphs: readonly Graph[]): EdgeRow
     const first = nodes.get(start);
     note({ state: START, facts: '', event: 'start', next: first?.state ?? '', effect: '' }, input);
     for (const { edges } of nodes.values()) {
-      for (const { state, facts, label, next, effect } of edges) note({ state, facts, event: label, next, effect }, input);
+      for (const { state, facts, label, next, effect } of edges)
+        note({ state, facts, event: label, next, effect }, input);
     }
   }
   return [...found.values()]

@@ -1,4 +1,13 @@
-import { type AnyActorLogic, type AnyActorRef, type AnyMachineSnapshot, type AnyStateMachine, createActor, type EventObject, fromPromise, SimulatedClock } from 'xstate';
+import {
+  type AnyActorLogic,
+  type AnyActorRef,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EventObject,
+  fromPromise,
+  SimulatedClock,
+} from 'xstate';
 import type { Coverage } from './coverage.ts';
 import { actorOf, type Edge, effectOf, identityOf, type Path } from './generate.ts';
 import { type MachineSuite, stateId } from './suite.ts';
@@ -71,7 +80,8 @@ export function deferredActors(suite: MachineSuite, rest: () => Promise<void> = 
     end(actor, event) {
       const running = deferreds.filter((one) => one.actor === actor && !one.settled && !one.signal.aborted);
       const [only, ...more] = running;
-      if (only === undefined || more.length > 0) throw new Error(`${running.length} invocations of ${actor} are running`);
+      if (only === undefined || more.length > 0)
+        throw new Error(`${running.length} invocations of ${actor} are running`);
       only.settled = true;
       if ('error' in event) only.reject(event.error);
       else only.resolve('output' in event ? event.output : undefined);
@@ -146,7 +156,8 @@ function delegating(machine: AnyStateMachine) {
   };
 }
 
-const delayOf = (edge: Edge): string | null => (edge.label.startsWith('after ') ? edge.label.slice('after '.length) : null);
+const delayOf = (edge: Edge): string | null =>
+  edge.label.startsWith('after ') ? edge.label.slice('after '.length) : null;
 
 /** The input of a path: budgets are short where the path lets them run out, and too long to matter elsewhere. */
 function inputOf({ suite, input, steps }: Path): object {

@@ -97,7 +97,9 @@ export function explore(suite: MachineSuite, input: InputCase, options: Partial<
       return cases.map(({ event }) => event);
     },
   });
-  const adjacency = new Map(Object.entries(map as Record<string, AdjacencyValue<AnyMachineSnapshot, EventCase['event']>>));
+  const adjacency = new Map(
+    Object.entries(map as Record<string, AdjacencyValue<AnyMachineSnapshot, EventCase['event']>>),
+  );
   const nodes = new Map<string, GraphNode>();
   const queue: { key: string; base: string; ended: readonly string[] }[] = [];
   const visit = (base: string, ended: readonly string[]): string => {
@@ -214,10 +216,10 @@ function shortestWays(graph: Graph): { into: Map<string, Edge>; out: Map<string,
 }
 
 /**
- * Paths from start to a final state that cover every reduced edge, every pair of them and every detailed edge, each
- * under at least one input. Deep pairs come first: their prefixes cover most of the shallow ones.
+ * Paths from start to a final state that cover every detailed edge and, unless only `edges` are wanted, every pair of
+ * reduced edges, each under at least one input. Deep ones come first: their prefixes cover most of the shallow ones.
  */
-export function coveringPaths(graphs: readonly Graph[]): Path[] {
+export function coveringPaths(graphs: readonly Graph[], wanted: 'edges' | 'pairs' = 'pairs'): Path[] {
   const covered = new Set<string>();
   const paths: Path[] = [];
   for (const graph of graphs) {
@@ -243,7 +245,8 @@ export function coveringPaths(graphs: readonly Graph[]): Path[] {
     for (const first of edgesOf(graph).reverse()) {
       const seconds = after(graph, first);
       for (const second of seconds) {
-        if (covered.has(pair(first, second)) && covered.has(detailed(first)) && covered.has(detailed(second))) continue;
+        const paired = wanted === 'edges' || covered.has(pair(first, second));
+        if (paired && covered.has(detailed(first)) && covered.has(detailed(second))) continue;
         add([...prefix(first.from), first, second, ...suffix(second.to)]);
       }
       if (seconds.length === 0 && !covered.has(detailed(first))) add([...prefix(first.from), first]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ATTEMPT_FINALS, ATTEMPT_STATES } from '../../machines/attempt-types.ts';
 import { attemptMachine } from '../../machines/attempt.ts';
+import { ATTEMPT_FINALS, ATTEMPT_STATES } from '../../machines/attempt-types.ts';
 import { checkMachine, type MachineParts, partsOf } from './check-machine.ts';
 import { at, type Config, editedConfig } from './mutate.ts';
 import { suites } from './suites.ts';

@@ -1,5 +1,5 @@
-import { type AnyStateMachine, assign } from 'xstate';
 import { describe, expect, it } from 'vitest';
+import { type AnyStateMachine, assign } from 'xstate';
 import type { AttemptContext, ProjectOutput } from '../../machines/attempt-types.ts';
 import { attemptInvariants } from './attempt.invariants.ts';
 import { attemptSuite } from './attempt.suite.ts';
@@ -27,7 +27,7 @@ async function killers(machine: AnyStateMachine): Promise<{ table: boolean; inva
   const graphs = exploreAll(mutant);
   const execute = createExecutor(mutant);
   const runs = await Promise.all(
-    coveringPaths(graphs).map((path) => execute(path, deferredActors(mutant, immediately))),
+    coveringPaths(graphs, 'edges').map((path) => execute(path, deferredActors(mutant, immediately))),
   );
   const broken = runs.flatMap((run) => violations([...commonInvariants, ...attemptInvariants], run));
   return {
@@ -53,8 +53,7 @@ describe('a fault planted in the attempt machine is found', () => {
   it('turn maintenance although not finalized', async () => {
     const machine = withGuard(
       'maintenanceDue',
-      ({ context }) =>
-        context.outcome === 'completed' && context.stop !== 'abort' && context.engine?.maintain === true,
+      ({ context }) => context.outcome === 'completed' && context.stop !== 'abort' && context.engine?.maintain === true,
     );
     expect(await killers(machine)).toEqual({ table: true, invariants: ['2.11'] });
   });
@@ -62,7 +61,8 @@ describe('a fault planted in the attempt machine is found', () => {
   it('a stale thread is retried without end', async () => {
     const machine = original.provide({
       guards: {
-        staleForTheFirstTime: ({ event }: { event: unknown }) => (event as { error?: { code?: string } }).error?.code === 'thread_stale',
+        staleForTheFirstTime: ({ event }: { event: unknown }) =>
+          (event as { error?: { code?: string } }).error?.code === 'thread_stale',
       },
       actions: {
         rememberThread: assign({ thread: ({ event }) => (event as { output?: ProjectOutput }).output?.thread }),

@@ -1,13 +1,14 @@
 import { defaultBudgets } from '../../machines/attempt-types.ts';
 import { type NativeStatus, type TurnContext, type TurnFault, turnMachine, turnOutput } from '../../machines/turn.ts';
-import { changes, type EventCase, failed, type MachineSuite, outside, done, plain } from './suite.ts';
+import { changes, done, type EventCase, failed, type MachineSuite, outside, plain } from './suite.ts';
 
 const completed = (status: NativeStatus, fault?: TurnFault): EventCase =>
   outside(
     { type: 'COMPLETED', status, ...(fault === undefined ? {} : { fault }) } as EventCase['event'],
     `COMPLETED ${status}${fault === undefined ? '' : `: ${fault.code}`}`,
   );
-const interrupt = (why: string): EventCase => outside({ type: 'INTERRUPT', why } as EventCase['event'], `INTERRUPT ${why}`);
+const interrupt = (why: string): EventCase =>
+  outside({ type: 'INTERRUPT', why } as EventCase['event'], `INTERRUPT ${why}`);
 
 /** What the context as it stands would be reported as. */
 function verdict(context: TurnContext): string {
@@ -24,10 +25,7 @@ function verdict(context: TurnContext): string {
 function facts(state: string, context: TurnContext): string[] {
   if (state === 'settled') return [];
   if (state === 'draining') return [verdict(context), ...(context.status === null ? ['no status'] : [])];
-  return [
-    ...(context.why === null ? [] : [`why ${context.why}`]),
-    ...(context.replaySafe ? [] : ['not replay-safe']),
-  ];
+  return [...(context.why === null ? [] : [`why ${context.why}`]), ...(context.replaySafe ? [] : ['not replay-safe'])];
 }
 
 export const turnSuite: MachineSuite = {

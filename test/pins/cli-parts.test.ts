@@ -371,7 +371,7 @@ describe('stopping', () => {
     stop.attach(target);
     stdout.onError(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     expect(calls).toEqual(['abort']);
-    expect([stop.signal.aborted, stop.signalled]).toEqual([true, false]);
+    expect([stop.signal.aborted, stop.signalled, stop.unread]).toEqual([true, false, true]);
   });
 });
 

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptHandle, AttemptResult } from '../../src/attempt/types.ts';
 import { HookRegistry } from '../../src/hooks/registry.ts';
+import { lastUserText, type ModelRequestBody } from '../../src/rehearsal/request.ts';
+import type { RehearsalStep } from '../../src/rehearsal/script.ts';
 import { sidePaths } from '../../src/transcript/side-folder.ts';
 import { type EngineBehaviour, recordingEngine } from '../support/engines.ts';
 import { gate, hanging } from '../support/gate.ts';
@@ -127,13 +129,14 @@ describe('before the native turn', () => {
 
 describe('during the native turn', () => {
   it.each(['headers', 'first'] as const)('while the model is silent (%s): the thread can be used again', async (stall) => {
-    const session = await bench.session([{ text: 'x', stall }, { text: 'second' }]);
+    const asked = gate();
+    const silent = () => {
+      asked.open();
+      return { text: 'x', stall };
+    };
+    const session = await bench.session([silent, { text: 'second' }]);
     const handle = session.start({ prompt: 'one' });
-    const started = gate();
-    handle.onEvent((event) => {
-      if (event.type === 'turn.started') started.open();
-    });
-    await started.opened;
+    await asked.opened;
     const result = await aborted(handle);
     expect(result).toMatchObject({ outcome: 'aborted', text: '', finalization: { method: 'none', ok: true } });
     expect(result.states.slice(-4)).toEqual(['turning', 'mirroring', 'finalizing', 'aborted']);
@@ -169,14 +172,16 @@ describe('during the native turn', () => {
   });
 
   it('just after turn/start was sent: the turn does not run on', async () => {
-    const session = await bench.session([{ text: 'x', stall: 'headers' }, { text: 'second' }]);
+    // Whether the model is asked is a race; if it is, it is silent.
+    const answer = (body: ModelRequestBody): RehearsalStep =>
+      lastUserText(body) === 'one' ? { stall: 'headers' } : { text: 'second' };
+    const session = await bench.session([answer, answer]);
     const handle = session.start({ prompt: 'one' });
     handle.onEvent((event) => {
       if (event.type === 'attempt.state' && event.state === 'turning') handle.abort();
     });
     const result = await handle.result;
     expect(result.outcome).toBe('aborted');
-    // Whether or not the model was asked, its connection is closed again.
     await Promise.all(bench.model.requests.map((request) => request.ended));
     const next = await session.run({ prompt: 'two' });
     expect(next.result.outcome).toBe('completed');

@@ -1,5 +1,7 @@
 // What the outside does to a turn: a killed app-server, a cut stream, a silent model, a second attempt, an overflow.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ModelRequestBody } from '../../src/rehearsal/request.ts';
+import type { RehearsalStep } from '../../src/rehearsal/script.ts';
 import { recordingEngine } from '../support/engines.ts';
 import { gate } from '../support/gate.ts';
 import { conversationOf, textsOf } from '../support/model-requests.ts';
@@ -44,7 +46,9 @@ describe('an app-server killed in the middle of a turn', () => {
   it('between two attempts is not noticed', async () => {
     const session = await bench.session();
     const one = await session.run({ prompt: 'one' });
+    const client = await bench.appServer.connect(new AbortController().signal);
     for (const pid of bench.processes()) process.kill(pid, 'SIGKILL');
+    await client.exited;
     const two = await session.run({ prompt: 'two' });
     expect(two.result).toMatchObject({ outcome: 'completed', threadId: one.result.threadId });
     expect(textsOf(session.lastBody(), 'user')).toEqual(['one', 'two']);
@@ -79,7 +83,10 @@ describe('a model', () => {
   });
 
   it('that is silent is bounded by the execution budget, and the thread can be used afterwards', async () => {
-    const session = await bench.session([{ stall: 'headers' }, { text: 'second' }]);
+    // On a slow machine the budget may run out before the model is asked.
+    const answer = (body: ModelRequestBody): RehearsalStep =>
+      textsOf(body, 'user').at(-1) === 'one' ? { stall: 'headers' } : { text: 'second' };
+    const session = await bench.session([answer, answer]);
     const { engine, of } = recordingEngine({ afterTurn: () => {} });
     const { result } = await session.run({ prompt: 'one', budgets: { execution: 300 } }, { engine });
     expect(result).toMatchObject({

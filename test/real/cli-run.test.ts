@@ -148,10 +148,7 @@ describe('run', () => {
       bench.at('probe.mjs'),
       engineSource('', '')
         .replace('assemble({ messages })', 'assemble({ messages, tokenBudget })')
-        .replace(
-          'return { messages }',
-          'return { messages, systemPromptAddition: `budget ${tokenBudget} in ${process.cwd()}` }',
-        ),
+        .replace('return { messages }', "return { messages, systemPromptAddition: 'budget ' + tokenBudget }"),
     );
     const end = await bench.run(
       rehearse('--cwd', 'project', '--engine', './probe.mjs', '--record-requests', 'requests.ndjson', 'hello'),
@@ -159,7 +156,7 @@ describe('run', () => {
     expect(end).toMatchObject({ code: 0, stderr: '' });
     expect(await readdir(bench.folder)).toContain('session.jsonl');
     const requests = await readFile(bench.at('requests.ndjson'), 'utf8');
-    expect(requests).toContain('budget 4321 in ');
+    expect(requests).toContain('budget 4321');
     expect(requests).toContain(`<cwd>${bench.at('project')}</cwd>`);
   });
 
@@ -244,7 +241,7 @@ describe('stopping', () => {
   });
 
   it('a signal while the prompt is read ends with 130 and leaves nothing', async () => {
-    const run = bench.start(stalling('--json'), { stdin: 'open', env: { CODEX_ATTEMPT_LOG: 'silent' } });
+    const run = bench.start(stalling('--json'), { stdin: 'open' });
     // The handlers are there once the first chunk could be taken.
     await new Promise<void>((resolve, reject) => {
       run.child.stdin.write('x'.repeat(1_000_000), (error) => (error ? reject(error) : resolve()));
@@ -256,18 +253,7 @@ describe('stopping', () => {
     expect(await readdir(bench.folder)).not.toContain('session.jsonl');
   });
 
-  it('a reader that goes away ends the run without a word', async () => {
-    const run = bench.start(stalling('--json', 'hello'));
-    await run.sees('stdout', '"item.delta"');
-    run.child.stdout.destroy();
-    // Nothing is written while the model stalls, so the closed pipe is met at the end.
-    run.child.kill('SIGTERM');
-    const end = await run.ended;
-    expect(end.code).toBe(130);
-    expect(end.stderr).toBe('SIGTERM: stopping the attempt; once more ends it at once\n');
-  });
-
-  it('a reader that goes away early stops the attempt', async () => {
+  it('a reader that goes away (`| head`) stops the attempt without a word', async () => {
     await writeFile(
       bench.at('slow.json'),
       JSON.stringify({ steps: [{ text: 'x'.repeat(400), deltas: 400, delayMs: 50 }] }),

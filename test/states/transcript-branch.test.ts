@@ -57,6 +57,26 @@ describe('the visible branch', () => {
     expect((await lines(path)).at(-1)).toMatchObject({ id: 'e1', parentId: 'l' });
   });
 
+  test('a line without an id that is no message is kept and counts for nothing', async () => {
+    const odd = `${JSON.stringify({ type: 'event', data: 1 })}\n`;
+    const content =
+      HEADER + odd + line('a', null, user('one')) + line('x', 'a', user('aside')) + line('b', 'a', user('two')) + odd;
+    const path = await tempSession(content);
+    const made = await opened(path);
+    expect(await texts(made)).toEqual(['one', 'two']);
+    await made.transcript.append([row('k', user('three'))]);
+    expect(await texts(made)).toEqual(['one', 'two', 'three']);
+    expect((await lines(path)).at(-1)).toMatchObject({ parentId: 'b' });
+  });
+
+  test('of two rows with one key the first is the row', async () => {
+    const twice = (id: string, parentId: string | null) => line(id, parentId, user(id, { idempotencyKey: 'k' }));
+    const made = await opened(await tempSession(HEADER + twice('a', null) + twice('b', 'a')));
+    expect(await made.transcript.append([row('k', user('x'))])).toMatchObject([
+      { created: false, entry: { entryId: 'a' } },
+    ]);
+  });
+
   test('a second root starts afresh', async () => {
     const made = await opened(await tempSession(HEADER + line('a', null, user('old')) + line('b', null, user('new'))));
     expect(await texts(made)).toEqual(['new']);
@@ -157,6 +177,27 @@ describe('another writer', () => {
     expect(await texts(made)).toEqual(['first', 'second']);
     await writeFile(path, content);
     expect(await texts(made)).toEqual(expected);
+  });
+
+  test('a file put in the place of the old one is read anew, however alike the two end', async () => {
+    const tail = Array.from({ length: 60 }, (_, at) => line(`t${at}`, at === 0 ? 'a' : `t${at - 1}`, user(`${at}`)));
+    const path = await tempSession(HEADER + line('a', null, user('first')) + tail.join(''));
+    const made = await opened(path);
+    expect((await texts(made))[0]).toBe('first');
+    const other = await tempSession(
+      HEADER + line('a', null, user('FIRST')) + tail.join('') + line('z', 't59', user('end')),
+    );
+    await nodeSessionFs.rename(other, path);
+    expect((await texts(made))[0]).toBe('FIRST');
+  });
+
+  test('a line that its writer had only half written when we looked is whole when it is', async () => {
+    const last = line('b', 'a', user('second'));
+    const path = await tempSession(HEADER + line('a', null, user('first')) + last.slice(0, 30));
+    const made = await opened(path);
+    expect(await texts(made)).toEqual(['first']);
+    await appendFile(path, last.slice(30) + line('c', 'b', user('third')));
+    expect(await texts(made)).toEqual(['first', 'second', 'third']);
   });
 
   test('a file that vanished is an empty view, and the next row makes a new one', async () => {

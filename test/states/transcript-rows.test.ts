@@ -161,6 +161,12 @@ describe('rows', () => {
     expect(prompt?.created).toBe(true);
   });
 
+  test('a row behind another one of its call is no twin of what stood at the end before', async () => {
+    const made = await opened(await tempSession(HEADER + line('x1', null, user('hi'))));
+    await made.transcript.append([row('r', assistant('yo')), row('p', user('hi'))]);
+    expect(await texts(made)).toEqual(['hi', 'yo', 'hi']);
+  });
+
   test('tool calls and their results are stored as pairs by id, unknown fields and parts are kept (BL-33, MIR-01)', async () => {
     const path = await tempSession();
     const made = await opened(path);

@@ -171,6 +171,12 @@ describe('outbox', () => {
     await first.outbox.add({ ...record('key/7'), payload: { other: true } });
     const second = store(path);
     expect(await second.outbox.list()).toEqual(keys.map(record));
+    // A file system may list a folder in any order.
+    const backwards: SessionFs = {
+      ...nodeSessionFs,
+      readdir: async (at) => (await nodeSessionFs.readdir(at)).sort().reverse(),
+    };
+    expect(await store(path, { fs: backwards }).outbox.list()).toEqual(keys.map(record));
     await second.outbox.remove('key/12');
     await second.outbox.remove('key/5');
     await second.outbox.remove('never there');

@@ -1,4 +1,9 @@
-import { type ContextEngine, CURRENT_TURN_FENCE, type EngineInfo, TURN_ADVANCEMENT } from '../../src/engine/contract.ts';
+import {
+  type ContextEngine,
+  CURRENT_TURN_FENCE,
+  type EngineInfo,
+  TURN_ADVANCEMENT,
+} from '../../src/engine/contract.ts';
 import type { ControlledScript } from './controlled-script.ts';
 
 export type OptionalMethod = 'bootstrap' | 'ingestBatch' | 'afterTurn' | 'commitTurn' | 'maintain';

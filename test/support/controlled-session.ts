@@ -1,5 +1,6 @@
 import type {
   AppendedRow,
+  BoundThread,
   OutboxRecord,
   SessionStore,
   ThreadBinding,
@@ -7,6 +8,7 @@ import type {
   TranscriptRow,
   TurnIntent,
 } from '../../src/ports.ts';
+import { toolFingerprint } from '../../src/tools/fingerprint.ts';
 import type { AgentMessage } from '../../src/transcript/messages.ts';
 import { CONTROLLED_EPOCH } from './controlled-clock.ts';
 import type { ControlledScript } from './controlled-script.ts';
@@ -132,4 +134,23 @@ export function controlledSession(
     },
   };
   return { store, state, messages: () => entries.map((entry) => entry.message) };
+}
+
+/** A binding with one thread, `thread-9`: of no tools, no engine and no epoch unless told otherwise. */
+export function bindingOf(thread: Partial<BoundThread> = {}): ThreadBinding {
+  return {
+    version: 1,
+    realm: 'live',
+    threads: [
+      {
+        threadId: 'thread-9',
+        toolFingerprint: toolFingerprint([]),
+        engine: null,
+        epoch: null,
+        instructionsHash: null,
+        seenEntryId: null,
+        ...thread,
+      },
+    ],
+  };
 }

@@ -63,7 +63,7 @@ export function recordingEngine(behaviour: EngineBehaviour = {}): RecordingEngin
   const recorded =
     <Params extends EngineCallBase, Answer>(method: EngineMethod, does: (params: Params) => Answer) =>
     (params: Params): Answer => {
-      calls.push({ method, params: { ...params } });
+      calls.push({ method, params: Object.fromEntries(Object.entries(params)) });
       return does(params);
     };
   const engine: ContextEngine = {

@@ -9,7 +9,7 @@ import type {
   AttemptRunEvent,
   AttemptServices,
 } from '../../src/attempt/types.ts';
-import { type CodexAppServer, createCodexAppServer } from '../../src/codex/client.ts';
+import { type CodexAppServer, type CodexAppServerOptions, createCodexAppServer } from '../../src/codex/client.ts';
 import { redact } from '../../src/observe/redact.ts';
 import { silentLogger } from '../../src/observe/silent.ts';
 import type { SessionStore } from '../../src/ports.ts';
@@ -55,11 +55,23 @@ export interface RehearsedOptions {
   requestMaxRetries?: number;
 }
 
+/** JSON: goes to another process as an argument. */
+export type RehearsedLaunch = Required<
+  Pick<CodexAppServerOptions, 'cwd' | 'codexHome' | 'configOverrides' | 'extraEnv' | 'clientInfo'>
+>;
+
+/** An app-server as a rehearsal has it. */
+export function rehearsedAppServer(launch: RehearsedLaunch): CodexAppServer {
+  return createCodexAppServer({ ...launch, env: process.env, logger: silentLogger, clock: systemClock, redact });
+}
+
 /** An offline model and one app-server before it, for one session after the other. */
 export interface RehearsalBench {
   readonly model: RehearsalModel;
   readonly appServer: CodexAppServer;
   readonly codexHome: string;
+  /** How another process of this machine gets an app-server of its own before the same model and home. */
+  readonly launch: RehearsedLaunch;
   /** Ids of the app-server processes of this bench that are alive. */
   processes(): number[];
   /** A new session. Its steps answer the model requests from now on, one each; then the default answer. */
@@ -92,6 +104,7 @@ export async function rehearsalBench(options: RehearsedOptions = {}): Promise<Re
     model: rig.model,
     appServer: rig.appServer,
     codexHome: rig.codexHome,
+    launch: rig.launch,
     processes: () => processesNaming(rig.model.baseUrl),
     async session(wanted = []) {
       steps = [...wanted];
@@ -111,6 +124,7 @@ export async function rehearsalBench(options: RehearsedOptions = {}): Promise<Re
 interface Rig {
   folder: string;
   codexHome: string;
+  launch: RehearsedLaunch;
   model: RehearsalModel;
   appServer: CodexAppServer;
   close(): Promise<void>;
@@ -120,20 +134,18 @@ async function openRig(options: RehearsedOptions, script?: RehearsalScript): Pro
   const folder = await mkdtemp(join(tmpdir(), 'codex-attempt-test-'));
   const model = await startRehearsalModel(script === undefined ? {} : { script });
   const setup = await rehearsalSetup({ ...options, sideFolder: join(folder, 'home'), baseUrl: model.baseUrl });
-  const appServer = createCodexAppServer({
+  const launch: RehearsedLaunch = {
     cwd: folder,
     codexHome: setup.codexHome,
     configOverrides: setup.configOverrides,
     extraEnv: setup.env,
-    env: process.env,
     clientInfo: { name: 'codex-attempt-machine', title: 'codex-attempt-machine', version: '0.0.0' },
-    logger: silentLogger,
-    clock: systemClock,
-    redact,
-  });
+  };
+  const appServer = rehearsedAppServer(launch);
   return {
     folder,
     codexHome: setup.codexHome,
+    launch,
     model,
     appServer,
     async close() {
