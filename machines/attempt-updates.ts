@@ -21,11 +21,13 @@ export function errorOf(event: AttemptEvent): TurnFault {
   return faultOf('error' in event ? event.error : undefined, 'internal');
 }
 
+const HOW_TO_SET: Readonly<Record<string, string>> = { execution: 'set --timeout or budgets.execution' };
+
 /** The cause of an `after` transition: the budget that ran out and how to set it. */
 function budgetFault(name: string, milliseconds: number): TurnFault {
   return {
     code: `budget_${name}`,
-    message: `the ${name} budget of ${milliseconds} ms ran out (set budgets.${name} for more)`,
+    message: `the ${name} budget of ${milliseconds} ms ran out (${HOW_TO_SET[name] ?? `set budgets.${name}`} for more)`,
   };
 }
 
@@ -123,10 +125,12 @@ export const finalizationFailed = (args: UpdateArgs): Update => ({
   ...degradeWithError('finalizing')(args),
 });
 
-export const finalizationTimedOut = (args: UpdateArgs): Update => ({
-  finalization: 'failed',
-  ...degradeWithBudget('finalizing', args.context.stop === 'abort' ? 'graceFinalize' : 'finalize')(args),
-});
+export const finalizationTimedOut =
+  (name: 'finalize' | 'graceFinalize') =>
+  (args: UpdateArgs): Update => ({
+    finalization: 'failed',
+    ...degradeWithBudget('finalizing', name)(args),
+  });
 
 export function whyNotMaintained(context: AttemptContext): MaintenanceReport {
   const because = (reason: NonNullable<MaintenanceReport['reason']>): MaintenanceReport => ({ ran: false, reason });

@@ -132,7 +132,8 @@ export const attemptMachine = setup({
     degradeMirroringGrace: assign(update.degradeWithBudget('mirroring', 'graceMirror')),
     rememberFinalization: assign(update.rememberFinalization),
     finalizationFailed: assign(update.finalizationFailed),
-    finalizationTimedOut: assign(update.finalizationTimedOut),
+    finalizationTimedOut: assign(update.finalizationTimedOut('finalize')),
+    finalizationCutShort: assign(update.finalizationTimedOut('graceFinalize')),
     rememberNotMaintained: assign(update.rememberNotMaintained),
     rememberMaintained: assign(update.rememberMaintained),
     maintenanceFailed: assign(update.maintenanceFailed),
@@ -479,7 +480,7 @@ export const attemptMachine = setup({
         hurried: {
           description: 'An abort is waiting: the finalizer is not cancelled, but not waited for long either.',
           meta: { spec: ['2.10', 'M4'] },
-          after: { graceFinalize: { target: 'settled', actions: 'finalizationTimedOut' } },
+          after: { graceFinalize: { target: 'settled', actions: 'finalizationCutShort' } },
         },
         settled: {
           description: 'Is turn maintenance due?',

@@ -121,10 +121,16 @@ export const turnMachine = setup({
       fault: ({ context, event }) => (event.type === 'COMPLETED' ? (event.fault ?? context.fault) : context.fault),
     }),
     rememberExit: assign({
-      fault: ({ context, event }) =>
-        event.type === 'EXITED' && context.status === null
-          ? { code: 'app_server_exited', message: event.message ?? 'codex app-server ended during the turn' }
-          : context.fault,
+      // What ended the turn before the process did stays its cause.
+      fault: ({ context, event }) => {
+        if (event.type !== 'EXITED' || context.status !== null) return context.fault;
+        return (
+          context.fault ?? {
+            code: 'app_server_exited',
+            message: event.message ?? 'codex app-server ended during the turn',
+          }
+        );
+      },
     }),
     rememberRefusal: assign({
       fault: ({ context, event }) =>

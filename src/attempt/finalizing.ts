@@ -21,10 +21,7 @@ export async function finalize(record: AttemptRecord, signal: AbortSignal): Prom
   const mirrored = record.slots.mirrored ?? { ok: false, rows: [], view: null };
   const history = historyOf(record);
   if (engine !== null && !mirrored.ok) {
-    logger.warn('mirror failed: the context engine ingests from fallback turn data', {
-      attemptId: record.params.attemptId,
-      engineId: engine.info.id,
-    });
+    logger.warn('mirror failed: the context engine ingests from fallback turn data', engineLogFields(record));
   }
 
   record.slots.finalization = { method: finalizerOf(engine, outcome), ok: false, reason: 'budget_finalize' };

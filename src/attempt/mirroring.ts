@@ -30,11 +30,14 @@ export async function mirror(record: AttemptRecord, signal: AbortSignal): Promis
   if (failure !== null) throw new AttemptError('mirror_failed', messageOf(failure), { cause: failure });
 }
 
-/** The rows of this turn: the prompt, then what the turn made. A turn that never started on the server leaves none. */
+/** The rows of this turn: the prompt, always, then what the turn made. An attempt that had no turn has none. */
 export function rowsOf(record: AttemptRecord): TranscriptRow[] {
   const { turn } = record.slots;
   if (turn === undefined) return [];
-  return [promptRowOf(record), ...turn.projector.snapshot(endOf(record), record.machine().cause?.message).rows];
+  const { rows } = turn.projector.snapshot(endOf(record), record.machine().cause?.message);
+  // As the store will keep them: a fallback from these rows shows an engine the same keys.
+  const keyed = rows.map((row) => ({ ...row, message: { ...row.message, idempotencyKey: row.idempotencyKey } }));
+  return [promptRowOf(record), ...keyed];
 }
 
 /** The bound thread has now seen everything up to the turn's last row. A failure costs the note, not the mirror. */

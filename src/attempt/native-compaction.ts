@@ -3,6 +3,7 @@ import { objectOf, stringOf } from '../codex/wire-values.ts';
 import { messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import type { BoundThread, CodexClient, ServerNotification } from '../ports.ts';
+import { connectAppServer } from './app-server.ts';
 import type { AttemptRecord } from './record.ts';
 
 /** What a native compaction came to. */
@@ -24,8 +25,7 @@ export async function compactThread(record: AttemptRecord, signal: AbortSignal):
   if (bound === undefined) return { ok: false, compacted: false, reason: 'no native thread is bound to this session' };
   const { threadId } = bound;
   try {
-    const client = await record.services.appServer.connect(signal);
-    record.slots.client = client;
+    const client = await connectAppServer(record, signal);
     const { cwd, model, sandbox, developerInstructions, budgets } = record.params;
     await resumeThread(
       client,

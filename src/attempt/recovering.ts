@@ -1,8 +1,9 @@
-import { isStaleThread } from '../codex/turn-errors.ts';
+import { isRpcError } from '../codex/errors.ts';
 import { listOf, objectOf, stringOf, type WireObject } from '../codex/wire-values.ts';
 import { isAttemptError, messageOf } from '../errors.ts';
 import type { CodexClient, TranscriptRow, TurnIntent } from '../ports.ts';
 import { itemKey } from '../transcript/mirror.ts';
+import { connectAppServer } from './app-server.ts';
 import type { AttemptRecord } from './record.ts';
 
 /**
@@ -29,7 +30,7 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
   let failure: unknown = null;
   if (intent.realm === record.params.realm) {
     try {
-      const turn = await readTurn(await record.services.appServer.connect(signal), intent, signal);
+      const turn = await readTurn(await connectAppServer(record, signal), intent, signal);
       const turnId = intent.turnId ?? turn?.id ?? null;
       if (turnId === null || isMirrored(turnId)) return await session.journal.clear();
       rows = [intent.promptRow, abortedRow(record, intent.threadId, turnId, turn?.text ?? '')];
@@ -57,15 +58,18 @@ async function readTurn(
   try {
     answer = await client.request('thread/read', { threadId: intent.threadId, includeTurns: true }, { signal });
   } catch (error) {
-    // A thread of which no turn has begun is not on disk.
-    if (intent.turnId === null && isStaleThread(error, intent.threadId)) return null;
+    // A thread of which no turn has begun is not on disk: thread/read says that it is not loaded.
+    const isUnknown = isRpcError(error) && error.message.startsWith('thread not loaded');
+    if (intent.turnId === null && isUnknown) return null;
     throw error;
   }
   const turns = listOf(objectOf(objectOf(answer)['thread'])['turns']).map(objectOf);
   const itemsOf = (turn: WireObject | undefined) => listOf(turn?.['items']).map(objectOf);
   const last = turns.at(-1);
   const prompt = textOf(intent.promptRow.message.content);
-  const asked = itemsOf(last).some((item) => item['type'] === 'userMessage' && textOf(item['content']).includes(prompt));
+  const asked = itemsOf(last).some(
+    (item) => item['type'] === 'userMessage' && textOf(item['content']).includes(prompt),
+  );
   const turn = intent.turnId === null ? (asked ? last : undefined) : turns.find((one) => one['id'] === intent.turnId);
   const id = stringOf(turn?.['id']);
   if (id === null) return null;

@@ -6,13 +6,14 @@ import {
 } from '../codex/threads.ts';
 import { AttemptError } from '../errors.ts';
 import type { ServerNotification } from '../ports.ts';
+import { connectAppServer } from './app-server.ts';
 import { baselineBuild } from './hook-build.ts';
 import { runNotifyHook } from './hook-calls.ts';
 import type { AttemptRecord, BuildSlot } from './record.ts';
 
 /** `thread-start.connecting`: a ready app-server, the present one or a new process. */
 export async function connect(record: AttemptRecord, signal: AbortSignal): Promise<void> {
-  record.slots.client = await record.services.appServer.connect(signal);
+  await connectAppServer(record, signal);
 }
 
 /**

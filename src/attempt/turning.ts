@@ -31,6 +31,8 @@ export const nativeTurnMachine = turnMachine.provide({
 async function requestTurn(record: AttemptRecord, signal: AbortSignal): Promise<void> {
   const turn = turnOf(record);
   await keepIntent(record, turn, signal);
+  // Asked to stop meanwhile: a turn that has not begun needs no interrupt.
+  if (record.machine().stop !== null) throw new AttemptError('aborted', 'the turn was stopped before it began');
   turn.requested();
   try {
     const turnId = await startTurn(

@@ -11,7 +11,11 @@ export const RUN_FLAGS = {
   'engine-config': { type: 'string', value: 'JSON_OR_FILE', help: 'what the engine is configured with' },
   hooks: { type: 'string', value: 'PATH_OR_PACKAGE', multiple: true, help: 'a module of hooks; may be repeated' },
   tools: { type: 'string', value: 'PATH_OR_PACKAGE', multiple: true, help: 'a module of tools; may be repeated' },
-  model: { type: 'string', value: 'ID', help: 'the model (default: what Codex is configured for)' },
+  model: {
+    type: 'string',
+    value: 'ID',
+    help: 'the model (default: what Codex is configured for); not for a rehearsal',
+  },
   cwd: { type: 'string', value: 'FOLDER', help: 'working folder of the turn (default: the current one)' },
   sandbox: { type: 'string', value: 'MODE', help: 'read-only (default), workspace-write or danger-full-access' },
   'token-budget': { type: 'string', value: 'N', help: 'tokens that the engine may fill (default 128000)' },

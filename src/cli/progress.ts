@@ -35,6 +35,8 @@ export interface Progress {
 
 /** How often the elapsed time of the status line moves, in milliseconds. */
 const TICK_MS = 1_000;
+/** For a terminal that does not know its width: undefined or 0. */
+const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = '\r\u001b[2K';
 
 export function createProgress(options: ProgressOptions): Progress {
@@ -54,7 +56,7 @@ export function createProgress(options: ProgressOptions): Progress {
     if (mode !== 'status' || state === '') return;
     const elapsed = elapsedText(clock.now() - started);
     const parts = [state, elapsed, ...(tokens > 0 ? [`${tokens} tokens`] : [])];
-    stderr.write(CLEAR_LINE + paint('dim', parts.join(' · ').slice(0, (stderr.columns ?? 80) - 1)));
+    stderr.write(CLEAR_LINE + paint('dim', parts.join(' · ').slice(0, (stderr.columns || DEFAULT_COLUMNS) - 1)));
     drawn = true;
     clock.clearTimeout(timer);
     timer = clock.setTimeout(draw, TICK_MS);

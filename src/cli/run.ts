@@ -136,9 +136,10 @@ async function runToEnd(running: Running, attempt: { attemptId: string; prompt: 
   const handle = runAttempt(
     {
       ...attempt,
-      ...opened.params,
       cwd: options.cwd,
       ...(model === undefined ? {} : { model }),
+      // After the user's: a rehearsal has a model of its own.
+      ...opened.params,
       ...(sandbox === undefined ? {} : { sandbox }),
       ...(tokenBudget === undefined ? {} : { tokenBudget }),
       ...(timeout === undefined ? {} : { budgets: { execution: timeout } }),

@@ -26,12 +26,13 @@ afterEach(async () => {
 
 class Screen implements OutputStream {
   readonly isTTY: boolean;
-  readonly columns = 40;
+  readonly columns: number;
   text = '';
   onError: (error: NodeJS.ErrnoException) => void = () => undefined;
 
-  constructor(isTTY: boolean) {
+  constructor(isTTY: boolean, columns = 40) {
     this.isTTY = isTTY;
+    this.columns = columns;
   }
 
   write(text: string): boolean {
@@ -255,8 +256,11 @@ describe('the prompt', () => {
 });
 
 describe('progress', () => {
-  function start(mode: ProgressMode, options: { tty?: boolean; quiet?: boolean; env?: Record<string, string> } = {}) {
-    const [stderr, clock] = [new Screen(options.tty ?? false), new FakeClock()];
+  function start(
+    mode: ProgressMode,
+    options: { tty?: boolean; columns?: number; quiet?: boolean; env?: Record<string, string> } = {},
+  ) {
+    const [stderr, clock] = [new Screen(options.tty ?? false, options.columns), new FakeClock()];
     const env = options.env ?? { NO_COLOR: '1' };
     const progress = createProgress({ stderr, env, mode, quiet: options.quiet ?? false, clock });
     return { stderr, clock, progress };
@@ -283,6 +287,13 @@ describe('progress', () => {
       '',
     ]);
     expect(clock.pending).toBe(0);
+  });
+
+  it('is whole on a terminal that does not know its width', () => {
+    const { stderr, progress } = start('status', { tty: true, columns: 0 });
+    progress.state('bootstrap');
+    progress.end();
+    expect(stderr.text.split('\r\u001b[2K')[1]).toBe('bootstrap · 0s');
   });
 
   it('never is wider than the terminal', () => {

@@ -128,22 +128,25 @@ describe('before the native turn', () => {
 });
 
 describe('during the native turn', () => {
-  it.each(['headers', 'first'] as const)('while the model is silent (%s): the thread can be used again', async (stall) => {
-    const asked = gate();
-    const silent = () => {
-      asked.open();
-      return { text: 'x', stall };
-    };
-    const session = await bench.session([silent, { text: 'second' }]);
-    const handle = session.start({ prompt: 'one' });
-    await asked.opened;
-    const result = await aborted(handle);
-    expect(result).toMatchObject({ outcome: 'aborted', text: '', finalization: { method: 'none', ok: true } });
-    expect(result.states.slice(-4)).toEqual(['turning', 'mirroring', 'finalizing', 'aborted']);
-    expect((await session.rows()).map((row) => row.role)).toEqual(['user']);
-    const next = await session.run({ prompt: 'two' });
-    expect(next.result).toMatchObject({ outcome: 'completed', text: 'second' });
-  });
+  it.each(['headers', 'first'] as const)(
+    'while the model is silent (%s): the thread can be used again',
+    async (stall) => {
+      const asked = gate();
+      const silent = () => {
+        asked.open();
+        return { text: 'x', stall };
+      };
+      const session = await bench.session([silent, { text: 'second' }]);
+      const handle = session.start({ prompt: 'one' });
+      await asked.opened;
+      const result = await aborted(handle);
+      expect(result).toMatchObject({ outcome: 'aborted', text: '', finalization: { method: 'none', ok: true } });
+      expect(result.states.slice(-4)).toEqual(['turning', 'mirroring', 'finalizing', 'aborted']);
+      expect((await session.rows()).map((row) => row.role)).toEqual(['user']);
+      const next = await session.run({ prompt: 'two' });
+      expect(next.result).toMatchObject({ outcome: 'completed', text: 'second' });
+    },
+  );
 
   it('what was said so far is mirrored as aborted and told to the engine', async () => {
     const session = await bench.session([{ text: 'the first half of an answer', deltas: 8, stall: 'mid' }]);

@@ -6,7 +6,6 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { TranscriptRow, TurnIntent } from '../../src/ports.ts';
-import { lastUserText } from '../../src/rehearsal/request.ts';
 import { sidePaths } from '../../src/transcript/side-folder.ts';
 import type { AttemptProcessArgument } from '../support/attempt-process.ts';
 import { conversationOf, textsOf } from '../support/model-requests.ts';
@@ -75,7 +74,7 @@ describe('a process killed during its turn', () => {
     await crashed(session, 'two');
     const three = await session.run({ prompt: 'three' });
     expect(three.result).toMatchObject({ outcome: 'completed', degraded: [], threadId: one.result.threadId });
-    expect(session.bodies().map(lastUserText)).toEqual(['one', 'two', 'three']);
+    expect(session.bodies().map((body) => textsOf(body, 'user').at(-1))).toEqual(['one', 'two', 'three']);
     expect(conversationOf(session.lastBody())).toEqual([
       ['user', 'one'],
       ['assistant', 'first'],
@@ -114,10 +113,8 @@ describe('an intent that was left', () => {
   it('before turn/started was seen, of a turn that the thread knows, is mirrored like any other', async () => {
     const session = await bench.session([{ text: 'first' }, { text: 'second' }]);
     const one = await session.run({ prompt: 'lost prompt' });
-    await rm(session.sessionFile);
-    await session.store().transcript.close();
     // The session as it was before the turn, with the thread as it is after it.
-    await leaveIntent(session, { threadId: one.result.threadId ?? '' });
+    await rm(session.sessionFile);
     const touched = session.store().transcript;
     await touched.open(new AbortController().signal);
     await touched.append([promptRow('earlier', 'earlier prompt')]);

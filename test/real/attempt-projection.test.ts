@@ -273,10 +273,7 @@ describe('the binding', () => {
 
   it.each<[string, AssembleResult]>([
     ['per turn', { messages: [user('the past')] }],
-    [
-      'once per epoch',
-      { messages: [user('the past')], contextProjection: { mode: 'thread_bootstrap', epoch: 'e1' } },
-    ],
+    ['once per epoch', { messages: [user('the past')], contextProjection: { mode: 'thread_bootstrap', epoch: 'e1' } }],
   ])('to a thread that is gone leads to one fresh thread, projected again (%s)', async (_, assembly) => {
     const session = await bench.session([{ text: 'first' }, { text: 'second' }]);
     const engine = assembling(assembly);

@@ -103,6 +103,13 @@ describe('run', () => {
     expect(end).toMatchObject({ code: 0, stdout: expect.stringContaining('"from a pipe"') });
   });
 
+  it('a rehearsal keeps its own model, whatever the user is configured for', async () => {
+    const env = { CODEX_ATTEMPT_MODEL: 'gpt-9' };
+    const end = await bench.run(rehearse('--record-requests', 'requests.ndjson', 'hello'), { env });
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+    expect(ndjson(await readFile(bench.at('requests.ndjson'), 'utf8'))).toMatchObject([{ model: 'rehearsal-1' }]);
+  });
+
   it('a prompt that looks like a flag stands behind --', async () => {
     expect(await bench.run(rehearse('--', '--help'))).toMatchObject({
       code: 0,

@@ -7,7 +7,7 @@ const isFields = (value: unknown): value is Fields =>
 const fieldsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : []);
 
 /** What Codex itself says in each request, by the beginning of the text. */
-const CODEX_OWN = ['This is a rehearsal:', '<permissions instructions>', '<environment_context>'];
+const CODEX_OWN = ['This is a rehearsal:', '<permissions instructions>', '<environment_context>', '<turn_aborted>'];
 
 /**
  * The conversation of a model request in order, one entry per part of a message: its role and its text. Tool calls and

@@ -53,6 +53,8 @@ export interface RehearsedSession {
 export interface RehearsedOptions {
   streamMaxRetries?: number;
   requestMaxRetries?: number;
+  /** More configuration of the app-server; values are TOML. */
+  configOverrides?: Readonly<Record<string, string>>;
 }
 
 /** JSON: goes to another process as an argument. */
@@ -137,7 +139,7 @@ async function openRig(options: RehearsedOptions, script?: RehearsalScript): Pro
   const launch: RehearsedLaunch = {
     cwd: folder,
     codexHome: setup.codexHome,
-    configOverrides: setup.configOverrides,
+    configOverrides: { ...setup.configOverrides, ...options.configOverrides },
     extraEnv: setup.env,
     clientInfo: { name: 'codex-attempt-machine', title: 'codex-attempt-machine', version: '0.0.0' },
   };
