@@ -182,7 +182,10 @@ function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHa
   return {
     attemptId: params.attemptId,
     result,
-    abort: () => actor.send({ type: 'ABORT' }),
+    abort() {
+      // A machine that has ended would complain on the console.
+      if (actor.getSnapshot().status === 'active') actor.send({ type: 'ABORT' });
+    },
     onEvent(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,8 +1,9 @@
 // An abort at any moment ends the attempt as aborted, within the graces, and leaves nothing running (spec M4, E3).
 import { existsSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AttemptHandle, AttemptResult } from '../../src/attempt/types.ts';
 import { HookRegistry } from '../../src/hooks/registry.ts';
+import type { HostTool } from '../../src/ports.ts';
 import { lastUserText, type ModelRequestBody } from '../../src/rehearsal/request.ts';
 import type { RehearsalStep } from '../../src/rehearsal/script.ts';
 import { sidePaths } from '../../src/transcript/side-folder.ts';
@@ -12,10 +13,10 @@ import { conversationOf } from '../support/model-requests.ts';
 import { type RehearsalBench, type RehearsedSession, rehearsalBench } from '../support/rehearsed.ts';
 
 let bench: RehearsalBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await rehearsalBench();
 });
-afterEach(async () => {
+afterAll(async () => {
   await bench.close();
   expect(bench.processes()).toEqual([]);
 });
@@ -96,6 +97,7 @@ describe('before the native turn', () => {
   });
 
   it('while the app-server starts: it does not stay behind', async () => {
+    await bench.appServer.close();
     const session = await bench.session();
     const handle = session.start({ prompt: 'one' });
     const connecting = gate();
@@ -189,6 +191,24 @@ describe('during the native turn', () => {
     const next = await session.run({ prompt: 'two' });
     expect(next.result.outcome).toBe('completed');
     expect((await session.rows()).filter((row) => row.role === 'user')).toHaveLength(2);
+  });
+
+  it('on a thread that was not used last: the next turn on it is given its own instructions', async () => {
+    const tools: HostTool[] = [
+      { name: 'lookup', description: 'd', parameters: { type: 'object' }, execute: () => 'x' },
+    ];
+    const session = await bench.session();
+    const main = await session.run({ prompt: 'one', developerInstructions: 'OLD' }, { tools });
+    await session.run({ prompt: 'two', developerInstructions: 'OLD' });
+    const handle = session.start({ prompt: 'three', developerInstructions: 'NEW' }, { tools });
+    handle.onEvent((event) => {
+      if (event.type === 'attempt.state' && event.state === 'turning') handle.abort();
+    });
+    expect((await handle.result).outcome).toBe('aborted');
+    const next = await session.run({ prompt: 'four', developerInstructions: 'OLD' }, { tools });
+    expect(next.result.threadId).toBe(main.result.threadId);
+    const developer = conversationOf(session.lastBody()).filter(([role]) => role === 'developer');
+    expect(developer.at(-1)?.[1]).toContain('OLD');
   });
 
   it('an abort while the finalizer hangs ends as completed, not maintained, and is not waited for', async () => {

@@ -5,7 +5,7 @@ import type { RehearsalStep } from '../../src/rehearsal/script.ts';
 import { recordingEngine } from '../support/engines.ts';
 import { gate } from '../support/gate.ts';
 import { conversationOf, textsOf } from '../support/model-requests.ts';
-import { type RehearsalBench, rehearsalBench } from '../support/rehearsed.ts';
+import { type RehearsalBench, rehearsalBench, rehearsedAppServer } from '../support/rehearsed.ts';
 
 let bench: RehearsalBench;
 beforeAll(async () => {
@@ -52,6 +52,26 @@ describe('an app-server killed in the middle of a turn', () => {
     const two = await session.run({ prompt: 'two' });
     expect(two.result).toMatchObject({ outcome: 'completed', threadId: one.result.threadId });
     expect(textsOf(session.lastBody(), 'user')).toEqual(['one', 'two']);
+  });
+});
+
+describe('a thread that another process has', () => {
+  it('fails the attempt and stays bound; nothing is written', async () => {
+    const session = await bench.session();
+    const other = rehearsedAppServer(bench.launch);
+    try {
+      const one = await session.run({ prompt: 'one' }, { appServer: other });
+      const before = [await session.rows(), await session.store().bindings.read()];
+      const { result } = await session.run({ prompt: 'two' });
+      expect(result).toMatchObject({ outcome: 'failed', error: { code: 'thread_busy' } });
+      expect(result.states.slice(-2)).toEqual(['thread-start', 'failed']);
+      expect([await session.rows(), await session.store().bindings.read()]).toEqual(before);
+      await other.close();
+      const three = await session.run({ prompt: 'three' });
+      expect(three.result).toMatchObject({ outcome: 'completed', threadId: one.result.threadId });
+    } finally {
+      await other.close();
+    }
   });
 });
 

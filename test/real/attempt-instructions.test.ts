@@ -90,6 +90,35 @@ describe("the engine's addition in the model's request", () => {
     ]);
   });
 
+  it('is given again after Codex has compacted the thread', async () => {
+    const session = await bench.session([{ text: 'first', usage: { inputTokens: 262_000, outputTokens: 10 } }]);
+    const { engine } = adding('SAME', 'SAME', 'SAME', 'SAME');
+    await session.run({ prompt: 'one' }, { engine });
+    const two = await session.run({ prompt: 'two' }, { engine });
+    expect(two.events.filter((event) => event.type === 'attempt.compaction')).toEqual([
+      { type: 'attempt.compaction', phase: 'start', backend: 'codex-app-server', ownsCompaction: false },
+      { type: 'attempt.compaction', phase: 'end', backend: 'codex-app-server', ownsCompaction: false, completed: true },
+    ]);
+    await session.run({ prompt: 'three' }, { engine });
+    await session.run({ prompt: 'four' }, { engine });
+    expect(conversationOf(session.lastBody()).filter(([, text]) => /^(These|SAME|three|four)/.test(text))).toEqual([
+      ['developer', 'SAME'],
+      ['developer', replaced('SAME')],
+      ['user', 'three'],
+      ['user', 'four'],
+    ]);
+  });
+
+  it('of this turn is the one in the request when a new process resumes the thread and compacts it', async () => {
+    const session = await bench.session([{ text: 'first', usage: { inputTokens: 262_000, outputTokens: 10 } }]);
+    const { engine } = adding('REMEMBER A', 'REMEMBER B');
+    await session.run({ prompt: 'one' }, { engine });
+    await bench.appServer.close();
+    await session.run({ prompt: 'two' }, { engine });
+    expect(textsOf(session.lastBody(), 'developer')).toEqual(['REMEMBER B']);
+    expect(textsOf(session.lastBody(), 'user').at(-1)).toBe('two');
+  });
+
   it('stays in the instructions: neither in the prompt nor in the session', async () => {
     const session = await bench.session();
     const { engine } = adding('SECRET ADVICE', 'SECRET ADVICE 2');

@@ -1,6 +1,7 @@
 // Tools of the host, approvals and usage on the real app-server.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HostTool } from '../../src/ports.ts';
 import { recordingEngine } from '../support/engines.ts';
@@ -10,7 +11,13 @@ import { type RehearsalBench, rehearsalBench } from '../support/rehearsed.ts';
 
 let bench: RehearsalBench;
 beforeAll(async () => {
-  bench = await rehearsalBench();
+  const server = fileURLToPath(new URL('../fixtures/mcp-echo.mjs', import.meta.url));
+  bench = await rehearsalBench({
+    configOverrides: {
+      'mcp_servers.echo.command': JSON.stringify(process.execPath),
+      'mcp_servers.echo.args': JSON.stringify([server]),
+    },
+  });
 });
 afterAll(() => bench.close());
 
@@ -104,6 +111,16 @@ describe('what would need an approval', () => {
     expect(kind).toBe('function_call_output');
     expect(output).toMatch(/approval|escalat|reject/i);
     expect(result.deniedApprovals).toEqual([]);
+  });
+
+  it('an MCP tool that changes things is not called either', async () => {
+    const call = { name: 'echo', namespace: 'mcp__echo', arguments: { text: 'hi' } };
+    const session = await bench.session([{ toolCalls: [call] }, { text: 'no' }]);
+    const { result } = await session.run({ prompt: 'one', sandbox: 'workspace-write' });
+    expect([result.outcome, result.text]).toEqual(['completed', 'no']);
+    const [kind, output = ''] = conversationOf(session.lastBody()).at(-1) ?? [];
+    expect([kind, output]).toEqual(['function_call_output', expect.stringContaining('requires approval')]);
+    expect(output).not.toContain('echo of hi');
   });
 
   it('a patch outside of what the sandbox lets through changes nothing', async () => {
