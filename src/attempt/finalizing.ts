@@ -27,7 +27,7 @@ export async function finalize(record: AttemptRecord, signal: AbortSignal): Prom
   record.slots.finalization = { method: finalizerOf(engine, outcome), ok: false, reason: 'budget_finalize' };
   // An engine that is suspended for this attempt still has its turn queued (spec D3).
   const suspended = engine !== null && record.machine().engine === null;
-  const answer = await tracedEngineCall(record, 'finalize', () =>
+  const call = tracedEngineCall(record, 'finalize', () =>
     finalizeHarnessContextEngineTurn({
       ...engineSession(record, signal),
       contextEngine: engine,
@@ -42,12 +42,19 @@ export async function finalize(record: AttemptRecord, signal: AbortSignal): Prom
       ...commitOf(record, mirrored, suspended),
     }),
   );
+  // A call that is given up is over soon after: the end of the attempt waits to hear whether a commit is queued.
+  keepTrack(record, call);
+  const answer = await call;
   if (engine !== null && answer.method !== 'none') {
     const fields = { ...engineLogFields(record), method: answer.method };
     logger.debug(`codex context engine finalize ${answer.ok ? 'completed' : 'failed'}`, fields);
   }
-  // Given up by its budget: what is said of it stays what it was.
-  if (signal.aborted) return { ok: false, code: 'budget_finalize', message: 'the finalizer ran out of time' };
+  if (signal.aborted) {
+    // Given up by its budget, whatever the answer says.
+    const queued = answer.queued === undefined ? {} : { queued: answer.queued };
+    record.slots.finalization = { method: answer.method, ok: false, ...queued, reason: 'budget_finalize' };
+    return { ok: false, code: 'budget_finalize', message: 'the finalizer ran out of time' };
+  }
   record.slots.finalization = report(answer);
   // Beside the state: what the engine was told does not hang on it, and the attempt waits for it at its end.
   const closed = session.journal.clear();

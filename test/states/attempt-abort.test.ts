@@ -95,7 +95,7 @@ describe('an abort before the native turn ends the attempt, with nothing written
     },
   ])('$state', async (given) => {
     const { controlled, after, took, outcome } = await abortIn(given);
-    expect({ outcome, took, after }).toEqual({ outcome: 'aborted', took: 0 });
+    expect({ outcome, took, after }).toEqual({ outcome: 'aborted', took: 0, after: LEAVE });
     for (const write of ['transcript.append', 'binding.write', 'journal.write', 'codex.turn/start']) {
       expect(controlled.script.of(write)).toEqual([]);
     }
