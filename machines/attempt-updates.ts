@@ -21,13 +21,11 @@ export function errorOf(event: AttemptEvent): TurnFault {
   return faultOf('error' in event ? event.error : undefined, 'internal');
 }
 
-const HOW_TO_SET: Readonly<Record<string, string>> = { execution: 'set --timeout or budgets.execution' };
-
 /** The cause of an `after` transition: the budget that ran out and how to set it. */
 function budgetFault(name: string, milliseconds: number): TurnFault {
   return {
     code: `budget_${name}`,
-    message: `the ${name} budget of ${milliseconds} ms ran out (${HOW_TO_SET[name] ?? `set budgets.${name}`} for more)`,
+    message: `the ${name} budget of ${milliseconds} ms ran out (budgets.${name})`,
   };
 }
 
@@ -170,7 +168,7 @@ export function rememberCompaction({ context, event }: UpdateArgs): Update {
     compaction: output.compaction,
     // A deadline was first: the failure that follows from the interrupt is not the cause.
     ...(failed && context.request === 'compact' ? { cause: context.cause ?? output.cause } : {}),
-    ...(failed && output.cause !== null && context.request === 'turn'
+    ...(failed && output.cause !== null && context.request === 'turn' && context.stop === null
       ? degrade(context, 'compacting', output.cause)
       : {}),
   };

@@ -1,8 +1,14 @@
 // The public surface of the package. Every export is named here; adding one makes it public, removing one breaks users.
 
 export { attemptMachine } from '../machines/attempt.ts';
+export type {
+  AttemptOutcome,
+  AttemptState,
+  Budgets,
+  Degradation,
+  MaintenanceReport,
+} from '../machines/attempt-types.ts';
 export { ATTEMPT_FINALS, ATTEMPT_STATES, defaultBudgets } from '../machines/attempt-types.ts';
-export type { AttemptOutcome, AttemptState, Budgets, Degradation, MaintenanceReport } from '../machines/attempt-types.ts';
 export { DEFAULT_TOKEN_BUDGET, runAttempt, runCodexAppServerAttempt } from './attempt/run-attempt.ts';
 export type {
   AttemptFault,
@@ -16,27 +22,27 @@ export type {
   FinalizerMethod,
   SandboxMode,
 } from './attempt/types.ts';
-export { compactSession } from './compact-session.ts';
-export type { CompactSessionParams } from './compact-session.ts';
-export { createCodexAppServer } from './codex/client.ts';
 export type { CodexAppServerOptions } from './codex/client.ts';
+export { createCodexAppServer } from './codex/client.ts';
 export { isRpcError, RpcError } from './codex/errors.ts';
-export { CodexAppServerEventProjector } from './codex/events.ts';
 export type { CodexEvent } from './codex/events.ts';
-export { AttemptError, ERROR_CODES, isAttemptError } from './errors.ts';
+export { CodexAppServerEventProjector } from './codex/events.ts';
+export type { CompactSessionParams } from './compact-session.ts';
+export { compactSession } from './compact-session.ts';
 export type { ErrorCode } from './errors.ts';
+export { AttemptError, ERROR_CODES, isAttemptError } from './errors.ts';
 export { HookRegistry } from './hooks/registry.ts';
-export { redact } from './observe/redact.ts';
 export { createLogger } from './observe/log.ts';
-export { createTrace } from './observe/trace.ts';
+export { redact } from './observe/redact.ts';
 export { silentLogger } from './observe/silent.ts';
+export { createTrace } from './observe/trace.ts';
 export type * from './ports.ts';
-export { projectContextEngineAssemblyForCodex } from './projection/text.ts';
 export type { CodexContextProjection } from './projection/text.ts';
-export { resetSession } from './reset-session.ts';
+export { projectContextEngineAssemblyForCodex } from './projection/text.ts';
 export type { ResetSessionOptions, SessionReset } from './reset-session.ts';
-export { createServices, REALMS } from './services.ts';
+export { resetSession } from './reset-session.ts';
 export type { ApiKeys, OpenedServices, ServicesOptions } from './services.ts';
+export { createServices, REALMS } from './services.ts';
 export { systemClock } from './system-clock.ts';
 export type * from './transcript/messages.ts';
 export { mirrorTranscriptBestEffort, readMirroredSessionHistoryMessages } from './transcript/mirror.ts';

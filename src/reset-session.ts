@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { defaultBudgets } from '../machines/index.ts';
+import { sessionKeyOf } from './engine/host-params.ts';
 import type { Clock, HookOutcome, Hooks, Logger } from './ports.ts';
 import { systemClock } from './system-clock.ts';
 import { type EndedSession, resetSessionFiles } from './transcript/reset.ts';
@@ -48,13 +49,18 @@ export async function resetSession(options: ResetSessionOptions): Promise<Sessio
   const failures: { name: string; message: string }[] = [];
   const tell = async (name: 'before_reset' | 'session_end', sessionId: string, event: object): Promise<void> => {
     if (hooks?.has(name) !== true) return;
-    const sessionKey = options.sessionKey ?? sessionId;
+    const sessionKey = sessionKeyOf({ sessionId, sessionKey: options.sessionKey });
     const context = { attemptId: '', sessionId, sessionKey, cwd, modelId: '', provider: '' };
-    const signal = AbortSignal.timeout(options.hooksBudget ?? defaultBudgets.hooks);
+    const budget = new AbortController();
+    const timer = clock.setTimeout(() => budget.abort(), options.hooksBudget ?? defaultBudgets.hooks);
     const sessionTarget = { agentId: 'main', sessionId, sessionKey, storePath: sessionFile };
     const told = { ...event, sessionId, sessionKey, sessionFile, sessionTarget, reason: 'reset' };
-    const outcome = await hooks.notify(name, told, context, signal);
-    failures.push(...outcome.failures);
+    try {
+      const outcome = await hooks.notify(name, told, context, budget.signal);
+      failures.push(...outcome.failures);
+    } finally {
+      clock.clearTimeout(timer);
+    }
   };
   const ended = await resetSessionFiles({
     sessionFile,

@@ -24,6 +24,7 @@ export async function open(record: AttemptRecord, signal: AbortSignal): Promise<
   const binding = await session.bindings.read();
   record.slots.binding = binding !== null && binding.realm === record.params.realm ? binding : null;
   record.slots.intent = await session.journal.read();
+  signal.throwIfAborted();
   record.emit({
     type: 'attempt.started',
     attemptId: record.params.attemptId,

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { defaultBudgets } from '../../machines/index.ts';
 import { hostCapabilities, resolveEngineRequirements } from '../engine/requirements.ts';
 import { AttemptError } from '../errors.ts';
 import { TURN_INPUT_LIMIT } from '../projection/fit.ts';
@@ -17,6 +18,7 @@ export function checkAttempt(params: ResolvedParams, services: ResolvedServices)
     throw new AttemptError('usage', `the token budget must be a number above 0, not ${params.tokenBudget}`);
   }
   for (const [name, value] of Object.entries(params.budgets)) {
+    if (!(name in defaultBudgets)) throw new AttemptError('usage', `there is no budget ${name}`);
     if (Number.isNaN(value) || value < 0) {
       throw new AttemptError('usage', `budgets.${name} must be milliseconds, 0 or more, not ${value}`);
     }

@@ -7,7 +7,7 @@ import { checkCompactResult } from '../engine/result-checks.ts';
 import { AttemptError, messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import { compactionHooks } from './compaction-hooks.ts';
-import { engineSession } from './engine-call.ts';
+import { engineLogFields, engineSession } from './engine-call.ts';
 import { compactThread, interruptCompaction } from './native-compaction.ts';
 import { type AttemptRecord, activeEngine, recordOf } from './record.ts';
 import type { CompactionReport } from './types.ts';
@@ -38,47 +38,34 @@ async function compactEngine(record: AttemptRecord, signal: AbortSignal): Promis
   const currentTokenCount = session.runtimeContext?.currentTokenCount;
   const hooks = compactionHooks(record, 'compacting', 'context-engine');
   await hooks.before(signal);
-  let answer: CompactResult | null = null;
+  let answer: CompactResult;
   try {
-    answer = checkCompactResult(
-      await callEngine({
-        engine,
-        method: 'compact',
-        params: {
-          ...callBaseOf(session),
-          tokenBudget: record.params.tokenBudget,
-          force: true,
-          // After an overflow the engine shall get below its budget, whatever its threshold says.
-          compactionTarget: request === 'turn' ? 'budget' : 'threshold',
-          ...(currentTokenCount === undefined ? {} : { currentTokenCount }),
-          ...(record.params.customInstructions === null
-            ? {}
-            : { customInstructions: record.params.customInstructions }),
-        },
-        signal,
-        warn: session.warn,
-        redact,
-      }),
-      engine.info.id,
-    );
-  } catch (error) {
-    reportOf(record).details.contextEngineCompaction = {
-      ok: false,
-      compacted: false,
-      reason: redact(messageOf(error)),
+    const params = {
+      ...callBaseOf(session),
+      tokenBudget: record.params.tokenBudget,
+      force: true,
+      // After an overflow the engine shall get below its budget, whatever its threshold says.
+      compactionTarget: request === 'turn' ? 'budget' : 'threshold',
+      ...(currentTokenCount === undefined ? {} : { currentTokenCount }),
+      ...(record.params.customInstructions === null ? {} : { customInstructions: record.params.customInstructions }),
     };
-    Object.assign(reportOf(record), {
-      ok: false,
-      reason: `context engine compaction failed: ${redact(messageOf(error))}`,
-    });
+    const { warn } = session;
+    const given = await callEngine({ engine, method: 'compact', params, signal, warn, redact });
+    answer = checkCompactResult(given, engine.info.id);
+  } catch (error) {
+    const reason = redact(messageOf(error));
+    const report = reportOf(record);
+    report.ok = false;
+    report.reason = `context engine compaction failed: ${reason}`;
+    report.details.contextEngineCompaction = { ok: false, compacted: false, reason };
+    await hooks.after(record.controller.signal, 0);
     throw error;
-  } finally {
-    await hooks.after(signal, answer?.compacted === true ? 1 : 0);
   }
   const { ok, compacted, reason, result } = answer;
   const said = { ok, compacted, ...(reason === undefined ? {} : { reason: redact(reason) }) };
   Object.assign(reportOf(record), said, result === undefined ? {} : { result });
   reportOf(record).details.contextEngineCompaction = said;
+  await hooks.after(record.controller.signal, compacted ? 1 : 0);
   if (!ok) throw new AttemptError('compaction_failed', reason ?? 'the engine did not compact');
   return { compacted };
 }
@@ -90,7 +77,6 @@ async function compactNative(record: AttemptRecord, signal: AbortSignal): Promis
   const hooks = compactionHooks(record, 'compacting', 'codex-app-server');
   await hooks.before(signal);
   const native = await compactThread(record, signal);
-  await hooks.after(signal, native.compacted ? -1 : 0);
   reportOf(record).details.codexNativeCompaction = { backend: 'codex-app-server', ...native };
   if (primary) {
     const { ok, compacted, reason } = native;
@@ -98,11 +84,12 @@ async function compactNative(record: AttemptRecord, signal: AbortSignal): Promis
   }
   if (native.compacted && !primary) {
     record.services.logger.debug('codex native compaction completed alongside context-engine compaction', {
-      attemptId: record.params.attemptId,
-      engineId: engine?.info.id,
+      ...engineLogFields(record),
       threadId: native.threadId,
+      turnId: native.turnId,
     });
   }
+  await hooks.after(record.controller.signal, native.compacted ? -1 : 0);
   if (!native.ok) throw new AttemptError('compaction_failed', native.reason ?? 'the native compaction failed');
   return { compacted: native.compacted };
 }

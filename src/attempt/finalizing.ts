@@ -6,6 +6,7 @@ import { isDurableEngine } from '../engine/legacy.ts';
 import type { AcceptedTurn } from '../engine/outbox.ts';
 import type { TranscriptEntry } from '../ports.ts';
 import type { AgentMessage } from '../transcript/messages.ts';
+import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
 import { engineLogFields, engineSession, tracedEngineCall } from './engine-call.ts';
 import { type AttemptRecord, degrade, historyOf, keepTrack, type MirrorSlot, sessionTargetOf } from './record.ts';
 import type { FinalizationReport, FinalizerMethod } from './types.ts';
@@ -18,13 +19,14 @@ import type { FinalizationReport, FinalizerMethod } from './types.ts';
 export async function finalize(record: AttemptRecord, signal: AbortSignal): Promise<FinalizeOutput> {
   const { engine, logger, session } = record.services;
   const { outcome, cause } = record.machine();
-  const mirrored = record.slots.mirrored ?? { ok: false, rows: [], view: null };
+  const mirrored = record.slots.mirrored ?? { ok: false, rows: [], entryIds: [], view: null };
   const history = historyOf(record);
   if (engine !== null && !mirrored.ok) {
     logger.warn('mirror failed: the context engine ingests from fallback turn data', engineLogFields(record));
   }
 
-  record.slots.finalization = { method: finalizerOf(engine, outcome), ok: false, reason: 'budget_finalize' };
+  // Until there is an answer: what the engine was asked; the reason is that of the machine.
+  record.slots.finalization = { method: finalizerOf(engine, outcome), ok: false };
   // An engine that is suspended for this attempt still has its turn queued (spec D3).
   const suspended = engine !== null && record.machine().engine === null;
   const call = tracedEngineCall(record, 'finalize', () =>
@@ -52,7 +54,7 @@ export async function finalize(record: AttemptRecord, signal: AbortSignal): Prom
   if (signal.aborted) {
     // Given up by its budget, whatever the answer says.
     const queued = answer.queued === undefined ? {} : { queued: answer.queued };
-    record.slots.finalization = { method: answer.method, ok: false, ...queued, reason: 'budget_finalize' };
+    record.slots.finalization = { method: answer.method, ok: false, ...queued };
     return { ok: false, code: 'budget_finalize', message: 'the finalizer ran out of time' };
   }
   record.slots.finalization = report(answer);
@@ -77,7 +79,7 @@ function finalizerOf(engine: ContextEngine | null, outcome: AttemptOutcome | nul
 
 /** The whole session as re-read; if that was not possible, history and the turn's own rows, never a stale file. */
 function snapshotOf(record: AttemptRecord, mirrored: MirrorSlot): AgentMessage[] {
-  if (mirrored.view !== null) return mirrored.view.entries.map((entry) => entry.message);
+  if (mirrored.view !== null) return readMirroredSessionHistoryMessages(mirrored.view);
   return [...historyOf(record).messages, ...mirrored.rows.map((row) => row.message)];
 }
 
@@ -90,8 +92,8 @@ function commitOf(record: AttemptRecord, mirrored: MirrorSlot, suspended: boolea
 
 /** The rows from the admitted user row to the terminal one, with their anchors; null when they are not all on disk. */
 function acceptedTurnOf(record: AttemptRecord, mirrored: MirrorSlot): AcceptedTurn | null {
-  const keys = new Set(mirrored.rows.map((row) => row.idempotencyKey));
-  const entries = (mirrored.view?.entries ?? []).filter((entry) => keys.has(entry.message.idempotencyKey ?? ''));
+  const own = new Set(mirrored.entryIds);
+  const entries = (mirrored.view?.entries ?? []).filter((entry) => own.has(entry.entryId));
   const admitted = entries[0];
   const terminal = entries.at(-1);
   if (admitted === undefined || terminal === undefined || admitted.message.role !== 'user') return null;

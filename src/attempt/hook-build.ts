@@ -77,5 +77,7 @@ function fitted(record: AttemptRecord, { prependContext, appendContext }: Prompt
 }
 
 function joinBlocks(...blocks: (string | undefined)[]): string {
-  return blocks.filter((block) => block !== undefined && block.trim() !== '').join('\n\n');
+  const filled = blocks.filter((block) => block !== undefined && block.trim() !== '');
+  // One blank line between them, whatever blanks they bring; a single one stays as it is (spec T3).
+  return filled.length === 1 ? (filled[0] ?? '') : filled.map((block) => block?.trim()).join('\n\n');
 }

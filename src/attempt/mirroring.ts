@@ -12,14 +12,15 @@ import { forgetThread, promptRowOf, writeBinding } from './turn-started.ts';
  */
 export async function mirror(record: AttemptRecord, signal: AbortSignal): Promise<void> {
   const rows = rowsOf(record);
-  record.slots.mirrored = { ok: false, rows, view: null };
+  record.slots.mirrored = { ok: false, rows, entryIds: [], view: null };
   const written = await mirrorTranscriptBestEffort({ transcript: record.services.session.transcript, rows, signal });
   let failure: unknown = written.ok ? null : written.error;
   if (written.ok) {
-    record.slots.promptMirrored = true;
+    const entryIds = written.appended.map((row) => row.entry.entryId);
+    if (entryIds[0] !== undefined) record.slots.promptEntryId = entryIds[0];
     try {
       const view = await record.services.session.transcript.read(signal);
-      record.slots.mirrored = { ok: true, rows, view };
+      record.slots.mirrored = { ok: true, rows, entryIds, view };
       await keepBinding(record, view.leafId);
     } catch (error) {
       // The rows are there, but the session could not be read again: the finalizer gets history and turn (spec M1).

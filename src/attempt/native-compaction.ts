@@ -1,10 +1,12 @@
+import { isRpcError } from '../codex/errors.ts';
+import { onExit } from '../codex/on-exit.ts';
 import { resumeThread } from '../codex/threads.ts';
 import { objectOf, stringOf } from '../codex/wire-values.ts';
-import { messageOf } from '../errors.ts';
+import { AttemptError, messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import type { BoundThread, CodexClient, ServerNotification } from '../ports.ts';
 import { connectAppServer } from './app-server.ts';
-import type { AttemptRecord } from './record.ts';
+import { type AttemptRecord, bounded, degrade, keepTrack } from './record.ts';
 
 /** What a native compaction came to. */
 export interface NativeCompaction {
@@ -43,11 +45,42 @@ export async function compactThread(record: AttemptRecord, signal: AbortSignal):
   }
 }
 
-/** `turn/interrupt` of whatever runs on the thread; the app-server is retired with the attempt if that does not end it. */
+/**
+ * `turn/interrupt` of the compaction, and the wait for its end. An app-server that does not end it while the machine
+ * waits is retired: nobody can say what runs on the thread then.
+ */
 export async function interruptCompaction(record: AttemptRecord, signal: AbortSignal): Promise<void> {
   const threadId = record.slots.binding?.threads[0]?.threadId;
-  if (threadId === undefined || record.slots.client === undefined) return;
-  await record.slots.client.request('turn/interrupt', { threadId, turnId: '' }, { signal });
+  const { client } = record.slots;
+  if (threadId === undefined || client === undefined) return;
+  const end = nextTurnEnd(client, threadId);
+  try {
+    await client.request('turn/interrupt', { threadId, turnId: '' }, { signal });
+    await bounded(end.reached, { clock: record.services.clock, ms: Number.POSITIVE_INFINITY, signal, error: noLimit });
+  } catch (error) {
+    // Refused: nothing runs any more.
+    if (!isRpcError(error)) keepTrack(record, client.retire());
+    throw error;
+  } finally {
+    end.off();
+  }
+}
+
+const noLimit = () => new AttemptError('internal', 'a wait without a limit ran out');
+
+function nextTurnEnd(client: CodexClient, threadId: string): { reached: Promise<void>; off: () => void } {
+  let off = (): void => undefined;
+  const reached = new Promise<void>((resolve) => {
+    const offTurn = client.onNotification(({ method, params }) => {
+      if (method === 'turn/completed' && params['threadId'] === threadId) resolve();
+    });
+    const offExit = onExit(client, () => resolve());
+    off = () => {
+      offTurn();
+      offExit();
+    };
+  });
+  return { reached, off };
 }
 
 function watchCompaction(
@@ -64,6 +97,7 @@ function watchCompaction(
     });
     const end = (settle: () => void) => {
       off();
+      offExit();
       signal.removeEventListener('abort', onAbort);
       settle();
     };
@@ -88,7 +122,7 @@ function watchCompaction(
       fail(`the native compaction ${why}`);
     });
     signal.addEventListener('abort', onAbort, { once: true });
-    void client.exited.then((exit) => fail(exit.message));
+    const offExit = onExit(client, (exit) => fail(exit.message));
     start().catch((error: unknown) => end(() => reject(error)));
   });
 }
@@ -100,5 +134,9 @@ async function forgetInstructions(record: AttemptRecord, bound: BoundThread): Pr
   const threads = binding.threads.map((thread) =>
     thread.threadId === bound.threadId ? { ...thread, instructionsHash: null } : thread,
   );
-  await record.services.session.bindings.write({ ...binding, threads });
+  try {
+    await record.services.session.bindings.write({ ...binding, threads });
+  } catch (error) {
+    degrade(record, 'compacting', 'session_write_failed', error);
+  }
 }

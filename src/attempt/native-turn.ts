@@ -1,5 +1,6 @@
 import type { TurnEvent } from '../../machines/turn.ts';
-import { CodexAppServerEventProjector } from '../codex/events.ts';
+import { CodexAppServerEventProjector, DEFAULT_API } from '../codex/events.ts';
+import { onExit } from '../codex/on-exit.ts';
 import { idOf, objectOf } from '../codex/wire-values.ts';
 import { messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
@@ -34,9 +35,7 @@ export class NativeTurn {
   readonly #calls = new AbortController();
   readonly #compactionHooks: CompactionHooks;
   readonly #unsubscribe: (() => void)[] = [];
-  #requested = false;
-  #ended = false;
-  #closed = false;
+  #phase: 'opened' | 'requested' | 'ended' | 'closed' = 'opened';
 
   constructor(record: AttemptRecord, client: CodexClient, threadId: string, send: (event: TurnEvent) => void) {
     this.#record = record;
@@ -51,7 +50,7 @@ export class NativeTurn {
       now: () => clock.now(),
       provider: record.params.provider,
       model: record.slots.thread?.model ?? '',
-      api: 'openai-responses',
+      api: DEFAULT_API,
       redact,
       logger,
       onStarted: (turnId) => {
@@ -60,7 +59,7 @@ export class NativeTurn {
         this.#track(onTurnStarted(record, this));
       },
       onCompleted: (end) => {
-        this.#ended = true;
+        this.#end();
         send({ type: 'COMPLETED', status: end.status, ...(end.fault === undefined ? {} : { fault: end.fault }) });
       },
       onEffect: () => send({ type: 'EFFECT' }),
@@ -98,7 +97,6 @@ export class NativeTurn {
 
     this.#unsubscribe.push(
       client.onNotification((notification) => {
-        if (this.#closed) return;
         trace.emit({ type: 'codex.notification', method: notification.method });
         this.#bindByStart(notification);
         this.projector.accept(notification);
@@ -110,16 +108,17 @@ export class NativeTurn {
       }),
     );
     this.#takeOver();
-    void client.exited.then((exit) => {
-      if (this.#closed) return;
-      this.#ended = true;
-      send({ type: 'EXITED', message: exit.message });
-    });
+    this.#unsubscribe.push(
+      onExit(client, (exit) => {
+        this.#end();
+        send({ type: 'EXITED', message: exit.message });
+      }),
+    );
   }
 
   /** `turn/started` may come before the answer to `turn/start`, or instead of it: on this thread it is ours. */
   #bindByStart({ method, params }: ServerNotification): void {
-    if (method !== 'turn/started' || this.turnId !== null || !this.#requested) return;
+    if (method !== 'turn/started' || this.turnId !== null || this.#phase !== 'requested') return;
     const turnId = idOf(objectOf(params['turn'])['id']);
     if (turnId !== null && params['threadId'] === this.threadId) this.bind(turnId);
   }
@@ -154,7 +153,7 @@ export class NativeTurn {
 
   /** From here on a turn may be running on the thread. */
   requested(): void {
-    this.#requested = true;
+    if (this.#phase === 'opened') this.#phase = 'requested';
   }
 
   /** `turn/start` gave the id: what was buffered is taken in, in order. */
@@ -165,7 +164,7 @@ export class NativeTurn {
 
   /** The request was refused: there is no turn that could run on. */
   refused(): void {
-    this.#ended = true;
+    this.#end();
   }
 
   /** Resolves when nothing that this turn began is under way: writes, tool calls. */
@@ -174,11 +173,16 @@ export class NativeTurn {
   }
 
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    const phase = this.#phase;
+    if (phase === 'closed') return;
+    this.#phase = 'closed';
     this.#calls.abort();
     for (const off of this.#unsubscribe) off();
-    if (this.#requested && !this.#ended) keepTrack(this.#record, this.#client.retire());
+    if (phase === 'requested') keepTrack(this.#record, this.#client.retire());
+  }
+
+  #end(): void {
+    if (this.#phase !== 'closed') this.#phase = 'ended';
   }
 
   #track(work: Promise<unknown>): void {

@@ -8,12 +8,12 @@ import {
   projectForeignRows,
 } from '../projection/text.ts';
 import { promptKey, readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
-import { type AttemptRecord, historyOf, type ThreadPlan } from './record.ts';
+import { type AttemptRecord, degrade, historyOf, type ThreadPlan } from './record.ts';
 import { engineIdentity, foreignEntries, planThread } from './thread-plan.ts';
 
 /**
  * `projecting` (spec 2.5, P7): decides resume or start, then turns the assembly into prompt text. The plan is put down
- * before the text is made, so that a failed projection still runs on the right thread with the original prompt.
+ * before the text is made: a failed projection still runs on the right thread, with the original prompt.
  */
 export async function project(record: AttemptRecord): Promise<ProjectOutput> {
   delete record.slots.projection;
@@ -28,7 +28,15 @@ export async function project(record: AttemptRecord): Promise<ProjectOutput> {
     forceStart: freshThreadTries > 0 || overflowTries > 0,
   });
   slots.plan = plan;
-  const projection = projectText(record, plan);
+  let projection: ProjectedPrompt;
+  try {
+    projection = projectText(record, plan);
+  } catch (error) {
+    // The original prompt goes out (spec P5), on the planned thread, which then does not hold the new epoch's context.
+    slots.plan = { ...plan, epoch: plan.bound?.epoch ?? null };
+    degrade(record, 'projecting', 'projection_failed', error);
+    return { thread: plan.kind };
+  }
   slots.projection = projection;
   services.logger.debug('codex context engine projection decided', {
     attemptId: params.attemptId,

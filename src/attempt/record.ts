@@ -100,6 +100,8 @@ export interface ThreadSlot {
 export interface MirrorSlot {
   ok: boolean;
   rows: readonly TranscriptRow[];
+  /** Ids of the rows as they stand in the session, in order: one may have been there under another key. */
+  entryIds: readonly string[];
   /** The session as re-read after the write; null when that was not possible (spec M1). */
   view: TranscriptView | null;
 }
@@ -125,7 +127,8 @@ export interface Slots {
   mirrored?: MirrorSlot;
   finalization?: FinalizationReport;
   compaction?: CompactionReport;
-  promptMirrored?: boolean;
+  /** The row that stands for the prompt in the session. */
+  promptEntryId?: string;
   llmOutputTold?: boolean;
   agentEndTold?: boolean;
 }
@@ -177,7 +180,8 @@ export function sessionIdOf(record: AttemptRecord): string {
 
 /** The session's key, else its id (spec L5). */
 export function sessionKeyOf(record: AttemptRecord): string {
-  return record.params.sessionKey ?? sessionIdOf(record);
+  const { sessionKey } = record.params;
+  return sessionKey === null || sessionKey.trim() === '' ? sessionIdOf(record) : sessionKey;
 }
 
 export function sessionTargetOf(record: AttemptRecord): SessionTarget {
@@ -216,24 +220,28 @@ export function keepTrack(record: AttemptRecord, work: Promise<unknown>): void {
   record.loose.add(settled);
 }
 
-/** Resolves with the work, or rejects with `error` when `ms` have passed or the signal aborts. */
+/**
+ * Resolves with the work, or rejects with `error` when `ms` have passed, or with `aborted` when the signal aborts. What
+ * the work comes to after that is dropped.
+ */
 export function bounded<T>(
   work: Promise<T>,
   options: { clock: Clock; ms: number; signal: AbortSignal; error: () => AttemptError },
 ): Promise<T> {
+  const { clock, ms, signal, error } = options;
   return new Promise((resolve, reject) => {
-    const timer = options.clock.setTimeout(() => end(() => reject(options.error())), options.ms);
     const onAbort = () => end(() => reject(new AttemptError('aborted', 'the attempt was aborted')));
+    const timer = clock.setTimeout(() => end(() => reject(error())), ms);
     const end = (settle: () => void) => {
-      options.clock.clearTimeout(timer);
-      options.signal.removeEventListener('abort', onAbort);
+      clock.clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
       settle();
     };
-    if (options.signal.aborted) return onAbort();
-    options.signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     work.then(
       (value) => end(() => resolve(value)),
-      (error: unknown) => end(() => reject(error)),
+      (failure: unknown) => end(() => reject(failure)),
     );
+    if (signal.aborted) onAbort();
   });
 }

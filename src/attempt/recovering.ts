@@ -1,10 +1,11 @@
 import { isRpcError } from '../codex/errors.ts';
+import { DEFAULT_API } from '../codex/events.ts';
 import { listOf, objectOf, stringOf, type WireObject } from '../codex/wire-values.ts';
-import { isAttemptError, messageOf } from '../errors.ts';
+import { AttemptError } from '../errors.ts';
 import type { CodexClient, TranscriptRow, TurnIntent } from '../ports.ts';
 import { itemKey } from '../transcript/mirror.ts';
 import { connectAppServer } from './app-server.ts';
-import type { AttemptRecord } from './record.ts';
+import { type AttemptRecord, bounded } from './record.ts';
 
 /**
  * `bootstrap.recovering` (design 2): an earlier process died between `turn/start` and the end of its turn. What the
@@ -30,7 +31,7 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
   let failure: unknown = null;
   if (intent.realm === record.params.realm) {
     try {
-      const turn = await readTurn(await connectAppServer(record, signal), intent, signal);
+      const turn = await askThread(record, intent, signal);
       const turnId = intent.turnId ?? turn?.id ?? null;
       if (turnId === null || isMirrored(turnId)) return await session.journal.clear();
       rows = [intent.promptRow, abortedRow(record, intent.threadId, turnId, turn?.text ?? '')];
@@ -42,7 +43,19 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
   }
   await session.transcript.append(rows, signal);
   await session.journal.clear();
-  if (failure !== null) throw isAttemptError(failure) ? failure : new Error(messageOf(failure));
+  if (failure !== null) throw failure;
+}
+
+/** Half of the state's budget: a thread that does not answer must leave time to keep the prompt row. */
+function askThread(record: AttemptRecord, intent: TurnIntent, signal: AbortSignal) {
+  const ms = record.params.budgets.store / 2;
+  const ask = async () => readTurn(await connectAppServer(record, signal), intent, signal);
+  return bounded(ask(), {
+    clock: record.services.clock,
+    ms,
+    signal,
+    error: () => new AttemptError('recovery_failed', `the native thread did not say within ${ms} ms what became of it`),
+  });
 }
 
 /**
@@ -93,7 +106,7 @@ function abortedRow(record: AttemptRecord, threadId: string, turnId: string, tex
     message: {
       role: 'assistant',
       content: text === '' ? [] : [{ type: 'text', text }],
-      api: 'openai-responses',
+      api: DEFAULT_API,
       provider: record.params.provider,
       model: record.params.model ?? '',
       usage: {

@@ -10,6 +10,7 @@ import {
 } from '../../machines/index.ts';
 import { maintenanceLane } from '../engine/background.ts';
 import type { ContextEngine } from '../engine/contract.ts';
+import { missingMembers } from '../engine/engine-shape.ts';
 import { isActiveEngine } from '../engine/legacy.ts';
 import { AttemptError, type ErrorCode, isAttemptError, messageOf } from '../errors.ts';
 import { HookRegistry } from '../hooks/registry.ts';
@@ -90,7 +91,7 @@ const machine = attemptMachine.provide({
  * The caller owns the services and closes them after `handle.result`, which settles exactly once and does not reject
  * for a failed turn.
  * @throws AttemptError for input that no attempt can be made of: `prompt_empty`, `prompt_too_large`, `usage`,
- * `engine_requirements`. Nothing is written then.
+ * `engine_invalid`, `engine_requirements`. Nothing is written then.
  */
 export function runAttempt(params: AttemptParams, services: AttemptServices): AttemptHandle {
   return startAttempt(resolveParams(params, 'turn'), services);
@@ -172,6 +173,7 @@ function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHa
         end('failed', { outcome: 'failed', cause, degraded, compaction, finalization, maintenance });
       },
     });
+    services.trace.emit({ type: 'attempt.start', request: params.request, engineId: services.engine?.info.id ?? null });
     // In the next macrotask, so that the caller can add listeners first and miss nothing.
     setImmediate(() => actor.start());
   }).finally(() => {
@@ -231,6 +233,9 @@ const noTrace: TraceSink = { emit: () => {}, close: async () => {} };
 
 function resolveServices(services: AttemptServices): ResolvedServices {
   const { engine = null } = services;
+  const missing = engine === null ? [] : missingMembers(engine);
+  if (missing.length > 0)
+    throw new AttemptError('engine_invalid', `this is no context engine: it lacks ${missing.join(', ')}`);
   return {
     appServer: services.appServer,
     session: services.session,

@@ -124,11 +124,12 @@ function faultOf(outcome: AttemptOutcome, output: AttemptOutput): AttemptFault |
 
 /** What the finalizer came to; when its budget ran out, what the machine knows of it. */
 function finalizationOf(record: AttemptRecord, output: AttemptOutput): FinalizationReport {
-  if (record.slots.finalization !== undefined) return record.slots.finalization;
-  if (output.finalization === 'failed') {
+  const { finalization } = record.slots;
+  if (output.finalization === 'failed' && finalization?.reason === undefined) {
     const step = output.degraded.findLast((entry) => entry.state === 'finalizing');
-    return { method: 'none', ok: false, reason: step?.code ?? 'finalize_failed' };
+    return { ...(finalization ?? { method: 'none' }), ok: false, reason: step?.code ?? 'finalize_failed' };
   }
+  if (finalization !== undefined) return finalization;
   return { method: 'none', ok: true, reason: record.services.engine === null ? 'no-engine' : 'not-accepted' };
 }
 

@@ -21,8 +21,8 @@ export async function connect(record: AttemptRecord, signal: AbortSignal): Promi
  * Fails with `thread_stale` when the thread is gone; every other failure keeps the binding.
  */
 export async function resumeThread(record: AttemptRecord, signal: AbortSignal): Promise<void> {
-  const bound = record.slots.plan?.bound ?? record.slots.binding?.threads[0];
-  if (bound === undefined) throw new AttemptError('internal', 'there is no bound thread to resume');
+  const bound = record.slots.plan?.bound ?? null;
+  if (bound === null) throw new AttemptError('internal', 'there is no bound thread to resume');
   const build = buildOf(record);
   listenEarly(record, bound.threadId);
   const client = clientOf(record);

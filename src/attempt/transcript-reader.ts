@@ -1,7 +1,6 @@
 import { isDurableEngine } from '../engine/legacy.ts';
 import { setTranscriptReader } from '../engine/sdk-bridge/index.ts';
 import type { TranscriptEntry } from '../ports.ts';
-import { promptKey } from '../transcript/mirror.ts';
 import { type AttemptRecord, sessionIdOf, sessionKeyOf } from './record.ts';
 
 /**
@@ -10,10 +9,9 @@ import { type AttemptRecord, sessionIdOf, sessionKeyOf } from './record.ts';
  */
 export function serveTranscript(record: AttemptRecord): () => void {
   const { transcript } = record.services.session;
-  const key = promptKey(record.params.attemptId);
   return setTranscriptReader({ sessionId: sessionIdOf(record), sessionKey: sessionKeyOf(record) }, async () => {
     const { entries } = await transcript.read(new AbortController().signal);
-    const admitted = entries.findIndex((entry) => entry.message.idempotencyKey === key);
+    const admitted = entries.findIndex((entry) => entry.entryId === record.slots.promptEntryId);
     const visible = admitted === -1 || isFenceDown(record) ? entries : entries.slice(0, admitted);
     return visible.map(visibleEntry);
   });

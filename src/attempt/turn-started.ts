@@ -32,8 +32,8 @@ export async function onTurnStarted(record: AttemptRecord, turn: NativeTurn): Pr
     }
   }
   try {
-    await session.transcript.append([promptRowOf(record)]);
-    record.slots.promptMirrored = true;
+    const [row] = await session.transcript.append([promptRowOf(record)]);
+    if (row !== undefined) record.slots.promptEntryId = row.entry.entryId;
   } catch (error) {
     turn.degrade('session_write_failed', error);
   }

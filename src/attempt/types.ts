@@ -2,10 +2,11 @@
 
 import type { Budgets, Degradation, MaintenanceReport } from '../../machines/index.ts';
 import type { CodexEvent } from '../codex/events.ts';
+import type { SandboxMode } from '../codex/threads.ts';
 import type { CompletionFunction, ContextEngine } from '../engine/contract.ts';
 import type { AppServer, Clock, Hooks, HostTool, Logger, SessionStore, TraceSink, TurnUsage } from '../ports.ts';
 
-export type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
+export type { SandboxMode } from '../codex/threads.ts';
 
 /** One prompt for one session. */
 export interface AttemptParams {

@@ -1,10 +1,11 @@
 import { AttemptError, messageOf } from '../errors.ts';
+import { redact } from '../observe/redact.ts';
 import type { AppServer, CodexClient } from '../ports.ts';
 import { isRpcError } from './errors.ts';
 import { isJsonObject } from './jsonl.ts';
 
 /** Configuration under which a login with a key lives in the process alone and is stored nowhere. */
-export const EPHEMERAL_CREDENTIALS = { cli_auth_credentials_store: '"ephemeral"' } as const;
+const EPHEMERAL_CREDENTIALS = { cli_auth_credentials_store: '"ephemeral"' } as const;
 
 export interface AccountOptions {
   /** An app-server with the user's configuration and these overrides on top. Called at most twice. */
@@ -33,7 +34,7 @@ export function withAccount(options: AccountOptions): AppServer {
       return client;
     }
     if (key !== undefined) {
-      await client.request('account/login/start', { type: 'apiKey', apiKey: key }, { signal });
+      await loginWith(client, key, signal);
       ready.add(client);
       return client;
     }
@@ -47,6 +48,16 @@ export function withAccount(options: AccountOptions): AppServer {
   return { connect, close: () => server.close() };
 }
 
+async function loginWith(client: CodexClient, apiKey: string, signal: AbortSignal): Promise<void> {
+  try {
+    await client.request('account/login/start', { type: 'apiKey', apiKey }, { signal });
+  } catch (error) {
+    // The app-server says why it does not take the key.
+    if (isRpcError(error)) throw noCredentials(redact(messageOf(error)), client);
+    throw error;
+  }
+}
+
 /** What `account/read` says: whether the provider in use wants an OpenAI login that is not there. */
 async function lacksLogin(client: CodexClient, signal: AbortSignal): Promise<boolean> {
   try {
@@ -54,7 +65,7 @@ async function lacksLogin(client: CodexClient, signal: AbortSignal): Promise<boo
     return isJsonObject(answer) && answer['account'] === null && answer['requiresOpenaiAuth'] === true;
   } catch (error) {
     // A damaged auth.json is refused here.
-    if (isRpcError(error)) throw noCredentials(messageOf(error), client);
+    if (isRpcError(error)) throw noCredentials(redact(messageOf(error)), client);
     throw error;
   }
 }

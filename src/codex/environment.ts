@@ -5,7 +5,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Windows' `Path`). Everything else stays out: secrets of other programs, and the marks that another codex leaves for
  * its children, which would change how this one behaves.
  */
-export const INHERITED_VARIABLES: readonly string[] = [
+const INHERITED_VARIABLES: readonly string[] = [
   // the user and the shell
   'PATH',
   'HOME',

@@ -33,14 +33,14 @@ export const REPLACED_INSTRUCTIONS_LINE =
 const common = (settings: ThreadSettings) => ({
   cwd: settings.cwd,
   ...(settings.model === null ? {} : { model: settings.model }),
-  // Nobody is there to answer, so Codex must not ask: what needs an approval is refused (spec: approvals fail closed).
+  // Nobody is there to answer, so Codex must not ask: what needs an approval is refused.
   approvalPolicy: 'never',
   sandbox: settings.sandbox,
   ...(settings.developerInstructions === '' ? {} : { developerInstructions: settings.developerInstructions }),
 });
 
 /** Params of `thread/start`. */
-export function buildThreadStartParams(
+function buildThreadStartParams(
   settings: ThreadSettings,
   dynamicTools: readonly Readonly<Record<string, unknown>>[],
 ): Record<string, unknown> {
@@ -48,7 +48,7 @@ export function buildThreadStartParams(
 }
 
 /** Params of `thread/resume`. Tools are frozen at `thread/start`; the server restores them by itself. */
-export function buildThreadResumeParams(threadId: string, settings: ThreadSettings): Record<string, unknown> {
+function buildThreadResumeParams(threadId: string, settings: ThreadSettings): Record<string, unknown> {
   return { threadId, ...common(settings), excludeTurns: true };
 }
 
@@ -112,7 +112,10 @@ export async function resumeThread(
   }
   if (thread.status === 'active') {
     // A turn/start now would silently steer the running turn.
-    throw new AttemptError('thread_busy', `a turn is still running on the native thread ${threadId}`);
+    throw new AttemptError(
+      'thread_busy',
+      `a turn is still running on the native thread ${threadId}: wait for its end, or end the program that runs it`,
+    );
   }
   return { threadId, model: thread.model };
 }

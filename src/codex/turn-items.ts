@@ -32,12 +32,12 @@ const REPLAY_SAFE: ReadonlySet<string> = new Set([
   'exitedReviewMode',
 ]);
 
-/** Whether this item, as far as it has come, makes it unsafe to run the turn again (facts/upstream R16). */
+/** Whether this item, as far as it has come, makes it unsafe to run the turn again. */
 export function hasEffect(item: TurnItem): boolean {
   return !REPLAY_SAFE.has(item.type);
 }
 
-export function isFinalAnswer(item: TurnItem): boolean {
+function isFinalAnswer(item: TurnItem): boolean {
   return (
     item.type === 'agentMessage' && item.fields['phase'] !== 'commentary' && item.fields['phase'] !== 'partial_answer'
   );

@@ -1,4 +1,5 @@
 import type { TranscriptRow } from '../ports.ts';
+import { itemKey } from '../transcript/keys.ts';
 import type { AssistantMessage, MessageUsage, ToolCallPart } from '../transcript/messages.ts';
 import { capText } from './cap-text.ts';
 import { toolCallOf, toolResultOf } from './tool-rows.ts';
@@ -7,7 +8,7 @@ import { addUsage, type RequestUsage, toEngineUsage } from './usage.ts';
 import { stringOf, stringsOf } from './wire-values.ts';
 
 /** Longest raw output, argument or diff in a row, in UTF-16 units, before the note about what is missing. */
-export const MAX_RAW_CHARS = 16_000;
+const MAX_RAW_CHARS = 16_000;
 
 export interface RowContext {
   threadId: string;
@@ -59,10 +60,8 @@ export function turnRows(
 ): TranscriptRow[] {
   const rows: DraftRow[] = [];
   let thoughts: TurnItem[] = [];
-  const keyOf = (itemId: string, kind: string) =>
-    `codex-app-server:${context.threadId}:${context.turnId}:${itemId}:${kind}`;
   const push = (index: number, itemId: string, kind: string, message: TranscriptRow['message']) =>
-    rows.push({ index, row: { idempotencyKey: keyOf(itemId, kind), message } });
+    rows.push({ index, row: { idempotencyKey: itemKey(context.threadId, context.turnId, itemId, kind), message } });
   const assistant = (parts: AssistantMessage['content'], at: number): AssistantMessage => {
     const content = [...thoughts.map(thinkingPart), ...parts];
     thoughts = [];

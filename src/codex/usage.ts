@@ -1,4 +1,3 @@
-import type { PromptCacheInfo } from '../engine/contract.ts';
 import type { TurnUsage } from '../ports.ts';
 import { numberOf, objectOf, type WireObject } from './wire-values.ts';
 
@@ -103,7 +102,7 @@ export class UsageMeter {
   }
 
   /** Cache details for engines; null when the server reported none over the whole turn (spec M3). */
-  get promptCache(): PromptCacheInfo | null {
+  get promptCache(): { lastCallUsage: EngineUsage } | null {
     if (this.#sum === null || this.lastCall === null) return null;
     if (this.#sum.cachedInputTokens === 0 && this.#sum.cacheWriteInputTokens === 0) return null;
     return { lastCallUsage: this.lastCall };

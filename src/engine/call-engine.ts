@@ -6,6 +6,9 @@ import { filterHostParams } from './host-params.ts';
 /** Milliseconds that a call may block the event loop before a warning names it. */
 export const BLOCKING_WARNING_MS = 1000;
 
+/** UTF-16 units of an engine's own error text that are shown: it may quote what it was given. */
+const MAX_ERROR_CHARS = 500;
+
 export type EngineMethod =
   | 'bootstrap'
   | 'assemble'
@@ -73,7 +76,7 @@ function untilAborted(call: EngineCall, name: string, run: () => Promise<unknown
       },
       (error: unknown) => {
         signal?.removeEventListener('abort', onAbort);
-        const text = `${name} ${method}() failed: ${redacted(call, messageOf(error))}`;
+        const text = `${name} ${method}() failed: ${redacted(call, messageOf(error)).slice(0, MAX_ERROR_CHARS)}`;
         if (open) reject(failed(call, text));
         else call.warn(`${text} (after it was given up)`);
       },

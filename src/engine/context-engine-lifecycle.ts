@@ -6,7 +6,7 @@
 import type { AttemptError } from '../errors.ts';
 import type { AgentMessage } from '../transcript/messages.ts';
 import { callEngine } from './call-engine.ts';
-import { isHiddenMessage } from './hidden-messages.ts';
+import { isRuntimeContext } from './hidden-messages.ts';
 import { isActiveEngine } from './legacy.ts';
 import { beforeTheTurn, callBaseOf, type EngineSessionParams, type RunMaintenance, shownError } from './maintenance.ts';
 import { type CheckedAssembly, checkAssembleResult } from './result-checks.ts';
@@ -71,7 +71,7 @@ export type AssembleOutcome =
  */
 export async function assembleHarnessContextEngine(params: AssembleHarnessParams): Promise<AssembleOutcome> {
   const engine = params.contextEngine;
-  const messages = params.messages.filter((message) => !isHiddenMessage(message));
+  const messages = params.messages.filter((message) => !isRuntimeContext(message));
   if (!isActiveEngine(engine)) return { ok: true, result: { messages, estimatedTokens: estimateTokens(messages) } };
   const { tokenBudget, availableTools, citationsMode, modelId, prompt, signal, warn, redact } = params;
   const request = {

@@ -87,7 +87,7 @@ export interface TranscriptRewriteRequest {
 
 export type TurnOutcome = 'completed' | 'yielded' | 'aborted' | 'failed';
 
-/** What every call carries beside its own parameters (`facts/engines.md` 9.5). */
+/** What every call carries beside its own parameters. */
 export interface EngineRuntimeContext {
   agentId: string;
   provider: string;

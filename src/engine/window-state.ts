@@ -18,7 +18,7 @@ export interface WindowState extends WindowContent {
   ledger: readonly LedgerEntry[];
 }
 
-export function freshState(sessionId: string): WindowState {
+function freshState(sessionId: string): WindowState {
   return { version: 1, sessionId, ...EMPTY_CONTENT, ledger: [] };
 }
 

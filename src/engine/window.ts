@@ -31,6 +31,7 @@ import {
   type SessionTarget,
   TURN_ADVANCEMENT,
 } from './contract.ts';
+import { sessionKeyOf } from './host-params.ts';
 import { estimateTokens } from './tokens.ts';
 import { type WindowEngineConfig, type WindowSettings, windowSettings } from './window-config.ts';
 import {
@@ -238,10 +239,6 @@ class WindowEngine implements ContextEngine {
 
 function targetOf(params: EngineCallBase): SessionTarget | undefined {
   return params.sessionTarget ?? params.runtimeContext?.sessionTarget;
-}
-
-function sessionKeyOf(params: EngineCallBase): string {
-  return params.sessionKey ?? params.sessionId;
 }
 
 function budgetOf(params: EngineCallBase): number {

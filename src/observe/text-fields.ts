@@ -2,7 +2,7 @@
  * Fields that hold what a user or a model said. By this convention log lines never have them and traces only on request;
  * numbers and booleans under these names are counts and flags and stay (`{ messages: 4 }`, `usage.output`).
  */
-export const TEXT_FIELDS: ReadonlySet<string> = new Set([
+const TEXT_FIELDS: ReadonlySet<string> = new Set([
   'text',
   'prompt',
   'messages',

@@ -20,11 +20,11 @@ export const TRACE_EVENT_TYPES = [
   'state.enter',
   /** `{state, durationMs}` */
   'state.exit',
-  /** `{from, to, event}` */
-  'transition',
-  /** `{method, durationMs, ok, …counts}` */
+  /** `{method, durationMs, ok}` */
   'engine.call',
-  /** `{…counts}`: what was projected and what was cut. */
+  /** `{engineId, reason}`: a sentence that was logged too. */
+  'engine.warning',
+  /** `{thread, reason, promptChars, clippedChars, clippedMessages}`: the thread's plan, and what was cut. */
   'projection',
   /** `{hook, durationMs, ok}` */
   'hook.call',
@@ -36,14 +36,11 @@ export const TRACE_EVENT_TYPES = [
   'compaction.native',
   /** `{tool, callId, ok, durationMs}` */
   'tool.call',
-  'usage',
-  /** `{state, code}` */
+  /** `{state, code, reason}` */
   'degraded',
-  /** The last line. */
+  /** `{outcome, states, threadId, turnId, usage, finalization, maintenance, code?}`: the last line. */
   'attempt.settled',
 ] as const;
-
-export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
 
 /** A line as written: the event, its number from 0, and the milliseconds since the trace began. */
 export interface TraceLine extends TraceEvent {

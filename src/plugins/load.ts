@@ -10,8 +10,6 @@ import { resolveModule } from './resolve.ts';
 /** `value` is the default export, or `module.exports`, or the module itself when it has neither. */
 export interface LoadedModule {
   value: unknown;
-  /** All exports. */
-  exports: unknown;
   /** The file that was loaded. */
   path: string;
 }
@@ -32,7 +30,7 @@ export async function loadModule(spec: string, cwd: string): Promise<LoadResult>
   const { path } = resolved;
   try {
     const exports = await loadFile(path);
-    return { ok: true, module: { value: defaultOf(exports), exports, path } };
+    return { ok: true, module: { value: defaultOf(exports), path } };
   } catch (error) {
     const kind = error instanceof Error && error.name !== 'Error' ? `${error.name}: ` : '';
     return { ok: false, reason: 'failed', message: `${path} could not be loaded: ${kind}${messageOf(error)}` };

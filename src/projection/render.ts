@@ -65,7 +65,7 @@ const ROLES = new Set([
 
 /**
  * A row that is no part of the conversation: runtime context that a host adds for one turn, rows not meant to be shown,
- * shell runs that the user kept to himself. It reaches neither the engine nor the model (BL-18).
+ * shell runs that the user kept to himself. It does not reach the model (BL-18), whatever an engine returns.
  */
 export function isHiddenMessage(message: AgentMessage): boolean {
   const { role, customType, display, excludeFromContext }: Fields = { ...message };

@@ -9,6 +9,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { AttemptError, messageOf } from '../errors.ts';
 import { openPrivateFile } from '../observe/private-file.ts';
 import type { Clock } from '../ports.ts';
+import { systemClock } from '../system-clock.ts';
 import { httpError } from './answer.ts';
 import { REHEARSAL_MODEL } from './home.ts';
 import { createPlayer, type PlayedAnswer } from './player.ts';
@@ -44,18 +45,12 @@ export interface RehearsalModel {
   close(): Promise<void>;
 }
 
-const SYSTEM_CLOCK: Clock = {
-  now: () => Date.now(),
-  setTimeout: (fn, ms) => setTimeout(fn, ms),
-  clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
-};
-
 /**
  * Starts the offline model (design 7). The file of `recordTo` is appended to, with mode 0600. Rejects with AttemptError
  * `usage` when it cannot be opened.
  */
 export async function startRehearsalModel(options: RehearsalModelOptions = {}): Promise<RehearsalModel> {
-  const clock = options.clock ?? SYSTEM_CLOCK;
+  const clock = options.clock ?? systemClock;
   const play = createPlayer(options.script ?? { steps: [] });
   const recorder = openRecorder(options.recordTo);
   const requests: RecordedRequest[] = [];

@@ -35,7 +35,7 @@ export interface HeldLock {
 }
 
 /** A lock file that cannot be read is being written, or was left by a crash: after this many milliseconds the latter. */
-export const UNREADABLE_LOCK_AGE_MS = 10_000;
+const UNREADABLE_LOCK_AGE_MS = 10_000;
 
 /**
  * Takes the lock. Rejects with AttemptError `session_busy` when somebody else holds it, else with the file system's

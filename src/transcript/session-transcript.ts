@@ -23,7 +23,7 @@ import { sessionNotices } from './session-notices.ts';
 import { SideFolder, sidePaths } from './side-folder.ts';
 
 /** The version of pi's session files that we write. */
-export const SESSION_FILE_VERSION = 3;
+const SESSION_FILE_VERSION = 3;
 
 /** How often a folder may vanish under us (another process that has just let go clears it away) before we give up. */
 const LOCK_TRIES = 5;

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RehearsalModel, startRehearsalModel } from '../../src/rehearsal/index.ts';
-import { type CliBench, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
+import { type CliBench, fileHolds, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
 
 const ALL_STATES = [
   'bootstrap',
@@ -274,8 +274,7 @@ describe('stopping', () => {
 
   it('a second run on a busy session is refused and touches nothing', async () => {
     const run = bench.start(stalling('--json', 'hello'));
-    await run.sees('stdout', '"item.delta"');
-    const before = await readFile(bench.at('session.jsonl'), 'utf8');
+    const before = await fileHolds(bench.at('session.jsonl'), 'hello');
     const second = await bench.run(rehearse('me too'));
     expect(second).toMatchObject({ code: 1, stdout: '' });
     expect(second.stderr).toMatch(/^codex-attempt: .*\(session_busy\)\n$/);

@@ -38,10 +38,17 @@ describe('a budget that runs out', () => {
   it.each<Case>([
     {
       name: 'store, in recovering',
-      setup: { intent: INTENT, plan: { 'codex.connect': [hang, pass] } },
+      setup: { intent: INTENT, plan: { 'transcript.read': [hang, pass] } },
       state: 'bootstrap.recovering',
       ms: 30_000,
       expected: { outcome: 'completed', degraded: [{ state: 'bootstrap.recovering', code: 'budget_store' }] },
+    },
+    {
+      name: 'half of store, for a thread that does not say what became of a crashed turn',
+      setup: { intent: INTENT, plan: { 'codex.connect': [hang, pass] } },
+      state: 'bootstrap.recovering',
+      ms: 15_000,
+      expected: { outcome: 'completed', degraded: [{ state: 'bootstrap.recovering', code: 'recovery_failed' }] },
     },
     {
       name: 'bootstrap, in draining: the engine is suspended',
@@ -149,6 +156,23 @@ describe('a budget that runs out', () => {
     expect(settled).toBe(false);
     await controlled.clock.advance(1);
     expect(await run.result).toMatchObject(expected);
+  });
+
+  it('a crashed turn keeps its prompt row when its thread does not answer', async () => {
+    const controlled = controlledServices({ intent: INTENT, plan: { 'codex.connect': [hang, pass] } });
+    const run = controlled.start();
+    await run.entered('bootstrap.recovering');
+    await controlled.clock.advance(15_000);
+    expect((await run.result).outcome).toBe('completed');
+    expect(controlled.session.messages().map((row) => [row.role, 'stopReason' in row ? row.stopReason : null])).toEqual(
+      [
+        ['user', null],
+        ['assistant', 'aborted'],
+        ['user', null],
+        ['assistant', 'stop'],
+      ],
+    );
+    expect(controlled.session.messages()[0]).toEqual(INTENT.promptRow.message);
   });
 
   it('a turn/start without an answer: the process is retired, and the next attempt has a new one', async () => {

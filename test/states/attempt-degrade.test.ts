@@ -3,7 +3,7 @@ import type { AttemptResult } from '../../src/attempt/types.ts';
 import { type Controlled, type ControlledSetup, controlledServices, PROMPT } from '../support/controlled.ts';
 import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
 import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, hang, type Plan, pass, type Step } from '../support/controlled-script.ts';
+import { answer, deaf, fail, hang, type Plan, pass, type Step } from '../support/controlled-script.ts';
 import { bindingOf, SESSION_ID } from '../support/controlled-session.ts';
 import { ANSWER } from '../support/controlled-turn.ts';
 
@@ -172,6 +172,14 @@ describe('a store that hangs', () => {
       'writing the mirror',
       {
         plan: { 'transcript.append': [pass, hang] },
+        wait: ['mirroring', 30_000],
+        expected: completed([step('mirroring', 'budget_mirror')]),
+      },
+    ],
+    [
+      'writing the mirror, without hearing a signal',
+      {
+        plan: { 'transcript.append': [pass, deaf] },
         wait: ['mirroring', 30_000],
         expected: completed([step('mirroring', 'budget_mirror')]),
       },

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Controlled, type ControlledSetup, controlledServices } from '../support/controlled.ts';
+import { compactSession } from '../../src/compact-session.ts';
+import { type Controlled, type ControlledSetup, controlledServices, WORK_FOLDER } from '../support/controlled.ts';
 import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
 import { assistantRow, userRow } from '../support/controlled-messages.ts';
 import { answer, fail, hang, pass } from '../support/controlled-script.ts';
-import { SESSION_ID } from '../support/controlled-session.ts';
+import { bindingOf, SESSION_ID } from '../support/controlled-session.ts';
+import { ControlledTurn } from '../support/controlled-turn.ts';
 
 /** Log lines and trace of whole attempts (spec 11): what they say, and that they say nothing of anybody's text. */
 
@@ -242,4 +244,26 @@ describe('the trace', () => {
       expect(controlled.trace.at(-1)).toMatchObject({ type: 'attempt.settled', outcome: result.outcome });
     }
   });
+});
+
+it('a native compaction beside that of the engine has a line of its own', async () => {
+  const controlled = controlledServices({
+    history: HISTORY,
+    binding: bindingOf(),
+    engine: { info: { ownsCompaction: true } },
+  });
+  const handle = compactSession({ attemptId: 'attempt-1', cwd: WORK_FOLDER }, controlled.services);
+  await controlled.script.called('codex.thread/compact/start');
+  const turn = new ControlledTurn(controlled.codex.client(), 'thread-9', 'turn-c');
+  turn.started().item({ type: 'contextCompaction', id: 'compaction-1' });
+  turn.completed();
+  const result = await handle.result;
+  expect(result).toMatchObject({ outcome: 'completed', compaction: { ok: true, compacted: true } });
+  expect(controlled.logged('codex native compaction completed alongside context-engine compaction')).toEqual([
+    {
+      level: 'debug',
+      message: 'codex native compaction completed alongside context-engine compaction',
+      fields: { ...WHO, threadId: 'thread-9', turnId: 'turn-c' },
+    },
+  ]);
 });

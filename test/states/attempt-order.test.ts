@@ -3,7 +3,7 @@ import { type Controlled, type ControlledSetup, controlledServices } from '../su
 import { refusal } from '../support/controlled-codex.ts';
 import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
 import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { fail } from '../support/controlled-script.ts';
+import { deaf, fail, hang, pass } from '../support/controlled-script.ts';
 import { bindingOf } from '../support/controlled-session.ts';
 
 /** The order of a turn (spec 2) as one list of every call that the attempt makes of the world. */
@@ -280,7 +280,7 @@ describe('agent_end', () => {
     ['thread-start', 'codex.connect'],
     ['turning', 'codex.turn/start'],
   ])('is told once: aborted in %s', async (state, call) => {
-    const controlled = controlledServices({ plan: { [call]: { kind: 'hang' } } });
+    const controlled = controlledServices({ plan: { [call]: hang } });
     const run = controlled.start();
     await run.entered(state);
     run.abort();
@@ -290,9 +290,9 @@ describe('agent_end', () => {
   });
 
   it.each([
-    ['execution', { 'tool.none': { kind: 'pass' } }, 'turning', 48 * 3_600_000],
-    ['threadStart', { 'codex.thread/start': { kind: 'hang' } }, 'thread-start.starting', 60_000],
-    ['store', { 'transcript.open': { kind: 'hang' } }, 'bootstrap.opening', 30_000],
+    ['execution', { 'tool.none': pass }, 'turning', 48 * 3_600_000],
+    ['threadStart', { 'codex.thread/start': hang }, 'thread-start.starting', 60_000],
+    ['store', { 'transcript.open': hang }, 'bootstrap.opening', 30_000],
   ] as const)('is told once: the %s budget ran out', async (budget, plan, state, ms) => {
     const controlled = controlledServices({ plan, codex: { turns: [(turn) => void turn.started()] } });
     const run = controlled.start();
@@ -305,9 +305,10 @@ describe('agent_end', () => {
   });
 
   it.each([
-    ['the mirror hangs', { 'transcript.append': { kind: 'hang' } }],
+    ['the mirror hangs', { 'transcript.append': [pass, hang] }],
+    ['the mirror hangs and hears no signal', { 'transcript.append': [pass, deaf] }],
     ['the mirror fails', { 'transcript.append': fail('disk full') }],
-    ['the binding hangs', { 'binding.write': [{ kind: 'pass' }, { kind: 'hang' }] }],
+    ['the binding hangs', { 'binding.write': [pass, hang] }],
   ] as const)('and llm_output before it are told once though %s', async (_name, plan) => {
     const controlled = controlledServices({ plan });
     const run = controlled.start();

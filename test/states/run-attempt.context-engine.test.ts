@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instructionsHash } from '../../src/codex/threads.ts';
+import { estimateTokens } from '../../src/engine/tokens.ts';
 import { CONTEXT_OPEN, CONTEXT_TITLE, REQUEST_LABEL } from '../../src/projection/neutralise.ts';
 import { type Controlled, type ControlledSetup, controlledServices, WORK_FOLDER } from '../support/controlled.ts';
 import { CONTROLLED_EPOCH } from '../support/controlled-clock.ts';
@@ -318,16 +319,10 @@ describe('the finalizer', () => {
   it('afterTurn runs once, after the mirror, with every argument; then maintain with the same settings', async () => {
     const controlled = controlledServices({ history: HISTORY });
     const result = await controlled.run(PARAMS);
-    const context = runtimeContext({ ...AFTER, assembledTokenCount: 7, turnOutcome: 'completed' }, 'gpt-test');
-    const [afterTurn] = controlled.script.of('engine.afterTurn') as {
-      runtimeContext: { assembledTokenCount: number };
-    }[];
+    const more = { ...AFTER, assembledTokenCount: estimateTokens(HISTORY), turnOutcome: 'completed' };
     expect(controlled.script.of('engine.afterTurn')).toStrictEqual([
       {
-        ...base(
-          { ...context, assembledTokenCount: afterTurn?.runtimeContext.assembledTokenCount },
-          runtimeSettings('gpt-test'),
-        ),
+        ...base(runtimeContext(more, 'gpt-test'), runtimeSettings('gpt-test')),
         messages: [...HISTORY, PROMPT_ROW, answerRow()],
         prePromptMessageCount: 2,
         tokenBudget: 321,

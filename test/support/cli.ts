@@ -1,7 +1,7 @@
 /** Runs the built command line as a child process. `npm run build` comes first (`npm test` does it). */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, watch } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -161,3 +161,21 @@ export const SESSION_TEXT = [
 ]
   .map((line) => `${JSON.stringify(line)}\n`)
   .join('');
+
+/** Waits until a file is there and holds a text. */
+export async function fileHolds(file: string, text: string): Promise<string> {
+  const stop = new AbortController();
+  try {
+    // The watch is on before the first look, so that no change is missed.
+    const changes = watch(path.dirname(file), { signal: stop.signal });
+    const first = await readFile(file, 'utf8').catch(() => '');
+    if (first.includes(text)) return first;
+    for await (const _ of changes) {
+      const now = await readFile(file, 'utf8').catch(() => '');
+      if (now.includes(text)) return now;
+    }
+    throw new Error(`${file} never held ${text}`);
+  } finally {
+    stop.abort();
+  }
+}

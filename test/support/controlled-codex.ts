@@ -51,8 +51,8 @@ export class ControlledCodex implements AppServer {
     this.setup = setup;
   }
 
-  connect(): Promise<CodexClient> {
-    return this.script.run('codex.connect', null, () => this.client());
+  connect(signal: AbortSignal): Promise<CodexClient> {
+    return this.script.run('codex.connect', null, () => this.client(), signal);
   }
 
   /** The live process, or a new one. */

@@ -1,13 +1,17 @@
-/** What a controlled port does on one call. `hold` waits until the test settles it; `hang` never answers. */
+/**
+ * What a controlled port does on one call. `hold` waits until the test settles it; `hang` never answers, but gives up
+ * when its signal aborts, as a port shall; a deaf one does not even do that.
+ */
 export type Step =
   | { kind: 'pass' }
   | { kind: 'fail'; error: unknown }
   | { kind: 'answer'; value: unknown }
-  | { kind: 'hang' }
+  | { kind: 'hang'; deaf: boolean }
   | { kind: 'hold'; promise: Promise<Step> };
 
 export const pass: Step = { kind: 'pass' };
-export const hang: Step = { kind: 'hang' };
+export const hang: Step = { kind: 'hang', deaf: false };
+export const deaf: Step = { kind: 'hang', deaf: true };
 export const fail = (error: unknown): Step => ({
   kind: 'fail',
   error: typeof error === 'string' ? new Error(error) : error,
@@ -74,10 +78,10 @@ export class ControlledScript {
   }
 
   /** Writes the call down, then does what was planned for it, else `usual`. */
-  async run<T>(name: string, params: unknown, usual: () => T | Promise<T>): Promise<T> {
+  async run<T>(name: string, params: unknown, usual: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     const step = this.#steps.get(name)?.shift() ?? this.#always.get(name) ?? pass;
     this.note(name, params);
-    return this.#do(step, usual);
+    return this.#do(step, usual, signal);
   }
 
   /** Writes a call down that is not steered. */
@@ -86,7 +90,7 @@ export class ControlledScript {
     for (const check of this.#waiting) check();
   }
 
-  async #do<T>(step: Step, usual: () => T | Promise<T>): Promise<T> {
+  async #do<T>(step: Step, usual: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     switch (step.kind) {
       case 'pass':
         return usual();
@@ -96,9 +100,12 @@ export class ControlledScript {
         // A port that answers garbage: what it says is not what it promised.
         return step.value as T;
       case 'hang':
-        return new Promise<T>(() => {});
+        return new Promise<T>((_resolve, reject) => {
+          if (step.deaf) return;
+          signal?.addEventListener('abort', () => reject(new Error('given up')), { once: true });
+        });
       case 'hold':
-        return this.#do(await step.promise, usual);
+        return this.#do(await step.promise, usual, signal);
     }
   }
 

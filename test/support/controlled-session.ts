@@ -78,21 +78,19 @@ export function controlledSession(
         : { created: false, entry: known };
     });
 
+  const opened = () => {
+    state.open = true;
+    return { existed: state.exists, sessionId: SESSION_ID, notices: setup.notices ?? [] };
+  };
+  const view = () => ({ entries: [...entries], leafId: entries.at(-1)?.entryId ?? null });
+
   const store: SessionStore = {
     transcript: {
       sessionFile,
-      open: () =>
-        script.run('transcript.open', null, () => {
-          state.open = true;
-          return { existed: state.exists, sessionId: SESSION_ID, notices: setup.notices ?? [] };
-        }),
-      read: () =>
-        script.run('transcript.read', null, () => ({
-          entries: [...entries],
-          leafId: entries.at(-1)?.entryId ?? null,
-        })),
-      append: (rows) =>
-        script.run('transcript.append', { keys: rows.map((row) => row.idempotencyKey) }, () => append(rows)),
+      open: (signal) => script.run('transcript.open', null, () => opened(), signal),
+      read: (signal) => script.run('transcript.read', null, () => view(), signal),
+      append: (rows, signal) =>
+        script.run('transcript.append', { keys: rows.map((row) => row.idempotencyKey) }, () => append(rows), signal),
       close: () =>
         script.run('transcript.close', null, () => {
           state.open = false;
