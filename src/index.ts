@@ -30,7 +30,7 @@ export { CodexAppServerEventProjector } from './codex/events.ts';
 export type { CompactSessionParams } from './compact-session.ts';
 export { compactSession } from './compact-session.ts';
 export type { ErrorCode } from './errors.ts';
-export { AttemptError, ERROR_CODES, isAttemptError } from './errors.ts';
+export { AttemptError, ERROR_CODES, ERROR_MEANINGS, isAttemptError } from './errors.ts';
 export { HookRegistry } from './hooks/registry.ts';
 export { createLogger } from './observe/log.ts';
 export { redact } from './observe/redact.ts';

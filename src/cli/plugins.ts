@@ -15,6 +15,8 @@ export interface Plugins {
   engineId: string | null;
   hooks: HookRegistry;
   tools: readonly HostTool[];
+  /** Hooks of the user's own modules that no attempt calls, a misspelt one say. Those of engines are left out. */
+  unknownHooks: readonly string[];
   /** Lets the engine go. */
   dispose(): Promise<void>;
 }
@@ -28,9 +30,10 @@ export async function loadPlugins(settings: Settings, logger: Logger): Promise<P
   const tools: HostTool[] = [];
   for (const { spec, base } of settings.tools) tools.push(...(await loadTools({ spec, cwd: base })));
   for (const { spec, base } of settings.hooks) await loadHooks({ spec, cwd: base, registry: hooks });
+  const unknownHooks = [...hooks.ignored];
   const { engine: named } = settings;
   if (named === undefined || named.spec === LEGACY_ENGINE_ID) {
-    return { engine: null, engineId: null, hooks, tools, dispose: async () => undefined };
+    return { engine: null, engineId: null, hooks, tools, unknownHooks, dispose: async () => undefined };
   }
   const loaded = await loadEngine({
     spec: named.spec,
@@ -41,5 +44,5 @@ export async function loadPlugins(settings: Settings, logger: Logger): Promise<P
     logger,
     redact,
   });
-  return { engine: loaded.engine, engineId: loaded.id, hooks, tools, dispose: () => loaded.dispose() };
+  return { engine: loaded.engine, engineId: loaded.id, hooks, tools, unknownHooks, dispose: () => loaded.dispose() };
 }

@@ -23,6 +23,7 @@ import { eventLine, refusedRun } from './run-events.ts';
 import { type RunOptions, readRunOptions } from './run-options.ts';
 import type { StopSignals } from './signals.ts';
 import { type Stop, watchForStop } from './stop.ts';
+import { shownOn } from './terminal.ts';
 
 /** What a run works with once its services are open. */
 interface Running {
@@ -63,6 +64,7 @@ async function runWith(io: CliIo, options: RunOptions, prompt: string, stop: Sto
     clock: systemClock,
   });
   const plugins = await loadPlugins(options.settings, logger);
+  for (const name of plugins.unknownHooks) progress.warn(`there is no hook ${name}: it is never called`);
   try {
     const attemptId = randomUUID();
     const opened = await openServices(io, options, attemptId, plugins, logger, progress);
@@ -191,7 +193,8 @@ async function conclude({ io, options, opened, progress, stop }: Running, result
   if (isIdle) await closeAll(opened);
   progress.end();
   if (options.json) await writeOut(io.stdout, eventLine(result));
-  else if (result.text !== '') await writeOut(io.stdout, result.text.endsWith('\n') ? result.text : `${result.text}\n`);
+  else if (result.text !== '')
+    await writeOut(io.stdout, shownOn(io.stdout, result.text.endsWith('\n') ? result.text : `${result.text}\n`));
   // Whoever closed the pipe knows why it ended.
   if (!stop.unread) explain(result, progress);
   if (!isIdle && !(await lane.idle(defaultBudgets.maintain, systemClock))) {
@@ -204,8 +207,10 @@ function explain(result: AttemptResult, progress: Progress): void {
   if (result.deniedApprovals.length > 0) {
     progress.warn(`denied, because nobody was there to approve: ${result.deniedApprovals.join(', ')} (see --sandbox)`);
   }
-  if (result.error !== undefined) progress.error(`${result.error.message} (${result.error.code})`);
-  else if (result.outcome === 'aborted') {
+  if (result.error !== undefined) {
+    const hint = result.error.code === 'budget_execution' ? '; --timeout sets it' : '';
+    progress.error(`${result.error.message}${hint} (${result.error.code})`);
+  } else if (result.outcome === 'aborted') {
     progress.note(result.text === '' ? 'aborted' : 'aborted; the answer is partial');
   }
 }

@@ -11,6 +11,7 @@ import { SHOW_FLAGS } from './command-flags.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { parseFlags, usageError } from './flags.ts';
 import { type CliIo, writeOut } from './io.ts';
+import { shownOn } from './terminal.ts';
 
 /** Characters of a tool result that are shown; all of it is in `--json`. */
 const RESULT_EXCERPT = 200;
@@ -39,7 +40,7 @@ export async function show(argv: readonly string[], io: CliIo): Promise<ExitCode
     `open turn: ${state.journal === null ? 'none' : `attempt ${state.journal.attemptId}`}`,
     `turns that the engine has not taken yet: ${state.outbox.length}`,
   ];
-  await writeOut(io.stdout, `${lines.join('\n')}\n`);
+  await writeOut(io.stdout, shownOn(io.stdout, `${lines.join('\n')}\n`));
   return EXIT.ok;
 }
 

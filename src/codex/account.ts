@@ -27,7 +27,7 @@ export function withAccount(options: AccountOptions): AppServer {
   let server = options.start(key === undefined ? {} : EPHEMERAL_CREDENTIALS);
   const ready = new WeakSet<CodexClient>();
 
-  async function connect(signal: AbortSignal): Promise<CodexClient> {
+  async function connectNow(signal: AbortSignal): Promise<CodexClient> {
     const client = await server.connect(signal);
     if (ready.has(client) || !(await lacksLogin(client, signal))) {
       ready.add(client);
@@ -42,7 +42,18 @@ export function withAccount(options: AccountOptions): AppServer {
     key = options.openaiApiKey;
     await server.close();
     server = options.start(EPHEMERAL_CREDENTIALS);
-    return await connect(signal);
+    return await connectNow(signal);
+  }
+
+  // One at a time: the second must not log in on a client that the first is about to close.
+  let last: Promise<unknown> = Promise.resolve();
+  function connect(signal: AbortSignal): Promise<CodexClient> {
+    const next = last.then(() => connectNow(signal));
+    last = next.then(
+      () => undefined,
+      () => undefined, // told to the one who asked
+    );
+    return next;
   }
 
   return { connect, close: () => server.close() };

@@ -79,13 +79,17 @@ function expectedTold(run: Run, actor: 'turn' | 'compaction', from: number): obj
   return [];
 }
 
-/** Degraded steps that a path must leave: those of the list, and what a compaction for a turn failed of. */
+/**
+ * Degraded steps that a path must leave: those of the list, and what a compaction for a turn failed of. A compaction
+ * that was told to stop fails of that.
+ */
 function expectedDegradations(run: Run): number {
   const forTurn = inputOf(run).request === 'turn';
   return stepsTaken(run).filter(
     ({ state, label }) =>
       DEGRADES.some((one) => one.label.test(label) && (one.state?.test(state) ?? true)) ||
-      (forTurn && /^(?:error compaction|done compaction: failed|after compactBudget)$/.test(label)),
+      (forTurn && /^(?:error compaction|after compactBudget)$/.test(label)) ||
+      (forTurn && label === 'done compaction: failed' && state === 'compacting.working'),
   ).length;
 }
 

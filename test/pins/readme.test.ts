@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ATTEMPT_STATES } from '../../machines/index.ts';
 import { RUN_FLAGS } from '../../src/cli/command-flags.ts';
 import { EXIT } from '../../src/cli/exit.ts';
+import { ERROR_MEANINGS } from '../../src/errors.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(`${root}README.md`, 'utf8');
@@ -26,6 +27,12 @@ describe('README', () => {
     // `-o` stands for `--output-last-message`.
     expect(missing).toEqual(['output-last-message']);
     expect(table).toContain('`-o FILE`');
+  });
+
+  it('says of every error code what it means', () => {
+    expect(
+      Object.entries(ERROR_MEANINGS).filter(([code, says]) => !readme.includes(`| \`${code}\` | ${says} |`)),
+    ).toEqual([]);
   });
 
   it('names every exit code', () => {
