@@ -128,14 +128,6 @@ describe('starting', () => {
   });
 
   const unrunnable: Record<string, (file: string) => Partial<CodexAppServerOptions>> = {
-    'a file without the right to run it': (file) => {
-      writeFileSync(file, '#!/bin/sh\n');
-      return {};
-    },
-    'a folder': (file) => {
-      mkdirSync(file);
-      return {};
-    },
     'a script whose interpreter is missing': (file) => {
       writeFileSync(file, '#!/no/such/interpreter\n');
       chmodSync(file, 0o755);
@@ -155,6 +147,50 @@ describe('starting', () => {
     expect(message).toContain(`${command} could not be run: `);
   });
 
+  it.each([
+    ['a file without the right to run it', (file: string) => writeFileSync(file, '#!/bin/sh\n'), 'is not executable'],
+    ['a folder', (file: string) => void mkdirSync(file), 'is a folder, not a codex binary'],
+  ])('names the ways out for %s', async (_, make, why) => {
+    const command = path.join(temporaryFolder(), 'codex');
+    make(command);
+    const { server } = fake('', { command });
+    expect(await failure(server.connect(signal))).toEqual({
+      name: 'AttemptError',
+      code: 'codex_not_found',
+      message:
+        `${command} ${why}: set CODEX_PATH to a codex binary, ` +
+        'or install the one this package uses with `npm i @openai/codex`.',
+      data: { path: command },
+    });
+  });
+
+  const versioned = (version: string): string => {
+    const command = path.join(temporaryFolder(), 'codex');
+    const script = `#!/bin/sh\n[ "$1" = --version ] && echo "codex-cli ${version}" && exit 0\necho 'error: unrecognized subcommand' >&2\nexit 1\n`;
+    writeFileSync(command, script, { mode: 0o755 });
+    return command;
+  };
+
+  it('says that a binary without an app-server is too old, when it says so itself', async () => {
+    const command = versioned('0.20.0');
+    const { server } = fake('', { command });
+    expect(await failure(server.connect(signal))).toMatchObject({
+      code: 'codex_too_old',
+      data: { found: '0.20.0', needed: '0.154.0' },
+    });
+  });
+
+  it('names the version of a binary that should have an app-server', async () => {
+    const command = versioned('0.171.0');
+    const { server } = fake('', { command });
+    expect(await failure(server.connect(signal))).toMatchObject({
+      code: 'codex_crashed',
+      message:
+        `${command} (it reports version 0.171.0) did not start as an app-server: codex app-server ended with code 1. ` +
+        'It wrote on stderr:\nerror: unrecognized subcommand',
+    });
+  });
+
   it('names a working directory that is missing', async () => {
     const { server } = fake('', { cwd: '/no/such/folder' });
     expect(await failure(server.connect(signal))).toMatchObject({
@@ -163,14 +199,14 @@ describe('starting', () => {
     });
   });
 
-  it('quotes exit code and last lines of stderr, clean and redacted, of one that dies first', async () => {
+  it('quotes exit code and what tells most on stderr, clean and redacted, of one that dies first', async () => {
     const { server, command } = fake('exit');
     expect(await failure(server.connect(signal))).toEqual({
       name: 'AttemptError',
       code: 'codex_crashed',
       message:
-        `${command} did not start as an app-server: codex app-server ended with code 3. Its last lines on stderr:\n` +
-        'line 4\nline 5\nline 6\nline 7\nERROR key [redacted]',
+        `${command} did not start as an app-server: codex app-server ended with code 3. It wrote on stderr:\n` +
+        'ERROR key [redacted]',
       data: { exitCode: 3, signal: null },
     });
   });
@@ -179,7 +215,7 @@ describe('starting', () => {
     const { server, command } = fake('signal');
     expect(await failure(server.connect(signal))).toMatchObject({
       code: 'codex_crashed',
-      message: `${command} did not start as an app-server: codex app-server was ended by SIGKILL`,
+      message: `${command} did not start as an app-server: codex app-server was killed by SIGKILL`,
       data: { exitCode: null, signal: 'SIGKILL' },
     });
   });
@@ -305,12 +341,12 @@ describe('living', () => {
     'kill -9': {
       method: 'signal',
       params: { signal: 'SIGKILL' },
-      exit: { code: null, signal: 'SIGKILL', message: 'codex app-server was ended by SIGKILL' },
+      exit: { code: null, signal: 'SIGKILL', message: 'codex app-server was killed by SIGKILL' },
     },
     'SIGTERM from outside': {
       method: 'signal',
       params: { signal: 'SIGTERM' },
-      exit: { code: null, signal: 'SIGTERM', message: 'codex app-server was ended by SIGTERM' },
+      exit: { code: null, signal: 'SIGTERM', message: 'codex app-server was killed by SIGTERM' },
     },
     'an exit with an error': {
       method: 'exit',
@@ -323,6 +359,20 @@ describe('living', () => {
       exit: { code: 0, signal: null, message: 'codex app-server ended with code 0' },
     },
   };
+
+  const PANIC = "It wrote on stderr:\nthread 'main' panicked at app/src/x.rs:1:2:\nboom [redacted]";
+  it.each([
+    ['a panic, not of its backtrace', 'panic', {}, `codex app-server ended with code 101. ${PANIC}`],
+    ['a panic that aborts', 'panic', { signal: 'SIGABRT' }, `codex app-server was killed by SIGABRT. ${PANIC}`],
+    ['a panic before the kill', 'panic', { signal: 'SIGKILL' }, `codex app-server was killed by SIGKILL. ${PANIC}`],
+    ['a kill, not of the start', 'signal', { signal: 'SIGKILL' }, 'codex app-server was killed by SIGKILL'],
+  ])('tells at its end of %s', async (_, method, params, message) => {
+    const { server } = fake('notices');
+    const client = await server.connect(signal);
+    const last = failure(client.request(method, params));
+    expect((await client.exited).message).toBe(message);
+    expect((await last).code).toBe('app_server_exited');
+  });
 
   it.each(Object.keys(deaths))(
     'ends by %s: requests reject, exited resolves, the next connect is fresh',

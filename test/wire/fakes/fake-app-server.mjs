@@ -1,11 +1,10 @@
 // An app-server as far as its client can tell, that fails in the ways its environment asks for:
-// FAKE       words: silent, refuse, nameless, foreign, garbage, array, exit, signal, flood, ignore-eof, ignore-term
+// FAKE       words: silent, refuse, nameless, foreign, garbage, array, exit, signal, flood, notices, ignore-eof, ignore-term
 // FAKE_ONCE  a file: the failures happen only while it does not exist
 // FAKE_LOG   a file that gets a line for an initialize without an answer, and for each way it was asked to end
 // FAKE_VERSION  the version it claims
 import { spawn } from 'node:child_process';
 import { appendFileSync, closeSync, existsSync, writeFileSync, writeSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 
 const { FAKE = '', FAKE_ONCE, FAKE_LOG, FAKE_VERSION = '0.171.0' } = process.env;
 const failing = FAKE_ONCE === undefined || !existsSync(FAKE_ONCE);
@@ -30,6 +29,7 @@ if (words.has('signal')) process.kill(process.pid, 'SIGKILL');
 if (words.has('garbage')) writeSync(1, 'Usage: SECRET\n');
 if (words.has('array')) writeSync(1, '[1]\n');
 if (words.has('flood')) flood(50);
+if (words.has('notices')) writeSync(2, 'ERROR something of the start\n');
 
 const received = [];
 const methods = {
@@ -42,6 +42,12 @@ const methods = {
   about: () => ({ pid: process.pid, argv: process.argv.slice(2), env: process.env, cwd: process.cwd(), received }),
   exit: ({ code }) => process.exit(code),
   signal: ({ signal }) => {
+    process.kill(process.pid, signal);
+  },
+  panic: ({ signal }) => {
+    const frames = Array.from({ length: 300 }, (_, i) => `  ${i}: tokio::runtime::task\n             at /src/x.rs:1\n`);
+    writeSync(2, `\nthread 'main' panicked at app/src/x.rs:1:2:\nboom SECRET\nstack backtrace:\n${frames.join('')}`);
+    if (signal === undefined) process.exit(101);
     process.kill(process.pid, signal);
   },
   lastWords: ({ size }) => {
@@ -57,7 +63,6 @@ const methods = {
     closeSync(1);
   },
   closeInput: () => {
-    lines.close();
     process.stdin.destroy();
     closeSync(0);
   },
@@ -70,10 +75,18 @@ const methods = {
   }),
 };
 
-// Texts of these tests hold no line separators of Unicode, so readline will do here.
-const lines = createInterface({ input: process.stdin });
-lines.on('line', (line) => {
-  const message = JSON.parse(line);
+// By the byte 0x0A: readline of newer Node versions also breaks lines at U+2028.
+const chunks = [];
+process.stdin.on('data', (chunk) => {
+  let rest = chunk;
+  for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+    chunks.push(rest.subarray(0, end));
+    take(JSON.parse(Buffer.concat(chunks.splice(0)).toString('utf8')));
+    rest = rest.subarray(end + 1);
+  }
+  chunks.push(rest);
+});
+function take(message) {
   received.push(message);
   const { id, method, params } = message;
   if (id === undefined) return;
@@ -83,7 +96,9 @@ lines.on('line', (line) => {
     const result = methods[method]?.(params);
     if (result !== undefined) say({ id, result });
   }
-});
+}
+// A test closes the descriptor under the stream.
+process.stdin.on('error', (error) => note(error.code));
 process.stdin.on('end', () => {
   note('eof');
   if (!words.has('ignore-eof')) process.exit(0);
