@@ -67,6 +67,11 @@ export interface TranscriptRow {
   /** `codex-attempt:<attemptId>:prompt` or `codex-app-server:<threadId>:<turnId>:<itemId>:<kind>`. */
   idempotencyKey: string;
   message: AgentMessage;
+  /**
+   * The message as it was before hooks rewrote it; absent: nobody has. Never written: a row of another writer that says
+   * the same stands for this one too.
+   */
+  original?: AgentMessage;
 }
 
 /** `created` is false when a row with this key was there already; `entry` is then the stored one. */
@@ -79,7 +84,7 @@ export interface OpenedTranscript {
   /** Whether the session file was there before this attempt wrote anything (spec 2.2). */
   existed: boolean;
   sessionId: string;
-  /** Warnings for a person: a torn last line was left out, the last run was of another kind. */
+  /** Warnings for a person: a torn last line was left out, the last run was of another kind, a side file made no sense. */
   notices: readonly string[];
 }
 
@@ -115,16 +120,26 @@ export interface BoundThread {
   instructionsHash: string | null;
   /** The last mirrored row that the thread has seen. */
   seenEntryId: string | null;
+  /** How full the thread was when Codex last said so; absent: not known. */
+  context?: NativeContext;
+}
+
+/** In tokens: the input of a thread's last model request, and the window of the model that it went to. */
+export interface NativeContext {
+  tokens: number;
+  window: number;
 }
 
 /** `realm` separates rehearsed threads from real ones. `threads`: most recently used first, at most four. */
 export interface ThreadBinding {
   version: 1;
   realm: string;
+  /** The session whose threads these are; absent: written before this was kept, taken to be the present one. */
+  sessionId?: string;
   threads: readonly BoundThread[];
 }
 
-/** Which native threads belong to this session. Writes are atomic. A file that cannot be understood reads as null. */
+/** Which native threads belong to this session. Writes are atomic. What cannot be understood reads as null. */
 export interface ThreadBindings {
   read(): Promise<ThreadBinding | null>;
   write(binding: ThreadBinding): Promise<void>;
@@ -137,12 +152,16 @@ export interface ThreadBindings {
 export interface TurnIntent {
   version: 1;
   attemptId: string;
+  /** The session that the turn belongs to; absent: written before this was kept, taken to be the present one. */
+  sessionId?: string;
   threadId: string;
   /** Null until `turn/started` was seen. */
   turnId: string | null;
   /** The prompt row as it would be written, so that a crash before its append loses nothing. */
   promptRow: TranscriptRow;
   realm: string;
+  /** The turn completed, and this durable engine is owed its commit as soon as the turn's rows are in the session. */
+  accepted?: { engineId: string; isHeartbeat: boolean };
 }
 
 export interface Journal {
@@ -182,7 +201,7 @@ export interface SessionStore {
 export interface ProcessExit {
   code: number | null;
   signal: string | null;
-  /** A sentence for a person; holds the last lines of stderr, redacted. */
+  /** A sentence for a person; holds what stderr told of the end, redacted. */
   message: string;
 }
 
@@ -250,6 +269,11 @@ export interface PromptBuildResult {
   appendSystemContext?: string;
 }
 
+/** A row that is about to be written to the session. */
+export interface MessageWriteEvent {
+  message: AgentMessage;
+}
+
 export interface HookContext {
   attemptId: string;
   sessionId: string;
@@ -292,7 +316,8 @@ export interface CompactionHookEvent {
 /**
  * Hooks that the user or an engine has registered. A hook may throw or hang: the caller bounds it and goes on.
  * Several hooks of one name run in the order of registration; for `before_prompt_build` later prepends stand before
- * earlier ones and later appends after.
+ * earlier ones and later appends after; for `before_message_write` each gets the message as the one before left it, and
+ * the first that blocks is the last that is asked.
  */
 export interface Hooks {
   has(name: HookName): boolean;
@@ -301,8 +326,14 @@ export interface Hooks {
     context: HookContext,
     signal: AbortSignal,
   ): Promise<HookOutcome<PromptBuildResult>>;
+  /** The message to write instead, of the same role and with the same idempotency key; null: it shall not be written. */
+  beforeMessageWrite(
+    event: MessageWriteEvent,
+    context: HookContext,
+    signal: AbortSignal,
+  ): Promise<HookOutcome<AgentMessage | null>>;
   notify(
-    name: Exclude<HookName, 'before_prompt_build'>,
+    name: NotifyHookName,
     event: LlmInputEvent | LlmOutputEvent | AgentEndEvent | CompactionHookEvent | Readonly<Record<string, unknown>>,
     context: HookContext,
     signal: AbortSignal,
@@ -315,8 +346,12 @@ export interface HookOutcome<T> {
   failures: readonly { name: string; message: string }[];
 }
 
+/** Hooks that are only told. The other two have a say. */
+export type NotifyHookName = Exclude<HookName, 'before_prompt_build' | 'before_message_write'>;
+
 export type HookName =
   | 'before_prompt_build'
+  | 'before_message_write'
   | 'llm_input'
   | 'llm_output'
   | 'agent_end'
@@ -338,8 +373,23 @@ export interface ToolCallContext {
   signal: AbortSignal;
 }
 
-/** A text, or a text with marks. `yield: true` ends the turn as yielded after the model was given the text. */
-export type ToolResult = string | { text: string; isError?: boolean; yield?: boolean };
+/** What a tool may say beside its text. `yield: true` ends the turn as yielded after the model was given the text. */
+export interface ToolResultMarks {
+  isError?: boolean;
+  yield?: boolean;
+}
+
+/** A part of an answer in the form of MCP. Only the `text` of parts of the type `text` reaches the model. */
+export interface ToolContentPart {
+  type: string;
+  text?: string;
+}
+
+/** A text; a text with marks; or parts with marks, whose texts are joined by line breaks. */
+export type ToolResult =
+  | string
+  | ({ text: string } & ToolResultMarks)
+  | ({ content: readonly ToolContentPart[] } & ToolResultMarks);
 
 /** A function of the host that the model may call. A throw becomes a failed result whose text the model can read. */
 export interface HostTool {

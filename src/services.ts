@@ -1,6 +1,7 @@
 /** The services of an attempt on this machine: the codex app-server, a session file, and the offline model if asked. */
 
 import type { AttemptParams, AttemptServices } from './attempt/types.ts';
+import { checkServicesOptions } from './check-services.ts';
 import { withAccount } from './codex/account.ts';
 import { type CodexAppServerOptions, createCodexAppServer } from './codex/client.ts';
 import { redact } from './observe/redact.ts';
@@ -15,6 +16,7 @@ import {
   startRehearsalModel,
 } from './rehearsal/index.ts';
 import { systemClock } from './system-clock.ts';
+import { realSessionFile } from './transcript/real-path.ts';
 import { REHEARSAL_REALM, sidePaths } from './transcript/side-folder.ts';
 import { openSessionStore } from './transcript/store.ts';
 
@@ -59,9 +61,11 @@ const CLIENT_INFO = { name: PACKAGE_NAME, title: null, version: PACKAGE_VERSION 
 
 /**
  * Opens the services; nothing is written and no process started before the attempt asks. Rejects with AttemptError
- * `usage` when `rehearsal.recordTo` cannot be written. `services.appServer.connect` rejects with `codex_*`.
+ * `usage` that names the option when one is missing or wrong, and when `rehearsal.recordTo` cannot be written;
+ * `session_unreadable` when links of the session path go in a circle. `services.appServer.connect` rejects with `codex_*`.
  */
 export async function createServices(options: ServicesOptions): Promise<OpenedServices> {
+  checkServicesOptions(options);
   const { cwd, sessionFile, env, codexCommand, codexHome, keys, rehearsal, ...given } = options;
   const logger = given.logger ?? silentLogger;
   const clock = given.clock ?? systemClock;
@@ -78,7 +82,7 @@ export async function createServices(options: ServicesOptions): Promise<OpenedSe
   const source =
     rehearsal === undefined
       ? liveSource({ ...common, ...(codexHome === undefined ? {} : { codexHome }) }, keys ?? {})
-      : await rehearsedSource(common, sidePaths(sessionFile, realm).folder, rehearsal);
+      : await rehearsedSource(common, sidePaths(realSessionFile(sessionFile), realm).folder, rehearsal);
   const session = openSessionStore({ sessionFile, realm, cwd, clock, logger });
   let client: CodexClient | null = null;
   const appServer: AppServer = {

@@ -6,9 +6,10 @@ import {
 import { isDurableEngine } from '../engine/legacy.ts';
 import { drainOutbox } from '../engine/outbox.ts';
 import { AttemptError } from '../errors.ts';
+import type { OpenedTranscript } from '../ports.ts';
 import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
 import { engineLogFields, engineSession, tracedEngineCall } from './engine-call.ts';
-import type { AttemptRecord, HistorySlot } from './record.ts';
+import { type AttemptRecord, type HistorySlot, sessionIdOf } from './record.ts';
 import { serveTranscript } from './transcript-reader.ts';
 
 /** `bootstrap.opening`: the session is taken; nothing is written. */
@@ -17,13 +18,18 @@ export async function open(record: AttemptRecord, signal: AbortSignal): Promise<
   const opened = await session.transcript.open(signal);
   record.slots.opened = opened;
   if (record.services.engine !== null) record.slots.endServing = serveTranscript(record);
-  for (const message of opened.notices) {
+  const notice = (message: string): void => {
     logger.warn('session notice', { attemptId: record.params.attemptId, notice: message });
     record.emit({ type: 'attempt.notice', message });
-  }
+  };
+  opened.notices.forEach(notice);
   const binding = await session.bindings.read();
-  record.slots.binding = binding !== null && binding.realm === record.params.realm ? binding : null;
-  record.slots.intent = await session.journal.read();
+  const isOurRealm = binding !== null && binding.realm === record.params.realm;
+  record.slots.binding = isOurRealm && !isForeign(binding, opened) ? binding : null;
+  if (isOurRealm && isForeign(binding, opened)) notice(OTHER_CONVERSATION);
+  const intent = await session.journal.read();
+  record.slots.intent = intent !== null && !isForeign(intent, opened) ? intent : null;
+  if (intent !== null && isForeign(intent, opened)) notice(OTHER_TURN);
   signal.throwIfAborted();
   record.emit({
     type: 'attempt.started',
@@ -36,6 +42,16 @@ export async function open(record: AttemptRecord, signal: AbortSignal): Promise<
     bound: (record.slots.binding?.threads.length ?? 0) > 0,
     journalOpen: record.slots.intent !== null,
   };
+}
+
+const OTHER_CONVERSATION =
+  'the session file is another conversation than the one its thread belongs to: a new thread is started';
+const OTHER_TURN =
+  'the session file is another conversation than the one in which a turn broke off: that turn is left out of it';
+
+/** Whether a side file was written for another session: one file was put in the place of another (spec T2). */
+function isForeign(kept: { sessionId?: string }, opened: OpenedTranscript): boolean {
+  return kept.sessionId !== undefined && kept.sessionId !== opened.sessionId;
 }
 
 /**
@@ -53,6 +69,7 @@ export async function drain(record: AttemptRecord, signal: AbortSignal): Promise
   const { warn, redact, sessionTarget, runtimeContext, runtimeSettings } = engineSession(record, signal);
   await drainOutbox({
     store: session.outbox,
+    sessionId: sessionIdOf(record),
     engine,
     live: {
       ...(sessionTarget === undefined ? {} : { sessionTarget }),

@@ -1,3 +1,4 @@
+import type { EngineVoice } from '../engine/call-engine.ts';
 import type { EngineRuntimeContext, EngineRuntimeSettings } from '../engine/contract.ts';
 import type { EngineSessionParams } from '../engine/maintenance.ts';
 import {
@@ -40,12 +41,16 @@ export function engineLogFields(record: AttemptRecord): LogFields {
   };
 }
 
-/** Warnings of the engine helpers: they are redacted sentences already. */
-export function engineWarn(record: AttemptRecord): (message: string) => void {
-  return (message) => {
+/**
+ * Warnings of the engine helpers, which are redacted sentences already. What is not part of an answer, and so of no
+ * degradation, is told to whoever listens.
+ */
+export function engineWarn(record: AttemptRecord): EngineVoice['warn'] {
+  return (message, about) => {
     const engineId = record.services.engine?.info.id;
     record.services.logger.warn(message, { attemptId: record.params.attemptId, engineId });
     record.services.trace.emit({ type: 'engine.warning', engineId, reason: message });
+    if (about?.answered !== true) record.emit({ type: 'attempt.notice', message });
   };
 }
 

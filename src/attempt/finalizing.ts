@@ -1,14 +1,13 @@
 import type { AttemptOutcome, FinalizeOutput } from '../../machines/attempt-types.ts';
 import { finalizeHarnessContextEngineTurn } from '../engine/context-engine-lifecycle.ts';
-import type { ContextEngine, TranscriptAnchor } from '../engine/contract.ts';
+import type { ContextEngine } from '../engine/contract.ts';
 import type { FinalizeTurnResult } from '../engine/finalize-turn.ts';
 import { isDurableEngine } from '../engine/legacy.ts';
-import type { AcceptedTurn } from '../engine/outbox.ts';
-import type { TranscriptEntry } from '../ports.ts';
 import type { AgentMessage } from '../transcript/messages.ts';
 import { readMirroredSessionHistoryMessages } from '../transcript/mirror.ts';
+import { acceptedTurnOf } from './accepted-turn.ts';
 import { engineLogFields, engineSession, tracedEngineCall } from './engine-call.ts';
-import { type AttemptRecord, degrade, historyOf, keepTrack, type MirrorSlot, sessionTargetOf } from './record.ts';
+import { type AttemptRecord, degrade, historyOf, keepTrack, type MirrorSlot } from './record.ts';
 import type { FinalizationReport, FinalizerMethod } from './types.ts';
 
 /**
@@ -19,7 +18,7 @@ import type { FinalizationReport, FinalizerMethod } from './types.ts';
 export async function finalize(record: AttemptRecord, signal: AbortSignal): Promise<FinalizeOutput> {
   const { engine, logger, session } = record.services;
   const { outcome, cause } = record.machine();
-  const mirrored = record.slots.mirrored ?? { ok: false, rows: [], entryIds: [], view: null };
+  const mirrored = record.slots.mirrored ?? { ok: false, rows: [], entryIds: [], blocked: null, view: null };
   const history = historyOf(record);
   if (engine !== null && !mirrored.ok) {
     logger.warn('mirror failed: the context engine ingests from fallback turn data', engineLogFields(record));
@@ -57,7 +56,7 @@ export async function finalize(record: AttemptRecord, signal: AbortSignal): Prom
     record.slots.finalization = { method: answer.method, ok: false, ...queued };
     return { ok: false, code: 'budget_finalize', message: 'the finalizer ran out of time' };
   }
-  record.slots.finalization = report(answer);
+  record.slots.finalization = report(answer, mirrored);
   // Beside the state: what the engine was told does not hang on it, and the attempt waits for it at its end.
   const closed = session.journal.clear();
   keepTrack(
@@ -83,47 +82,24 @@ function snapshotOf(record: AttemptRecord, mirrored: MirrorSlot): AgentMessage[]
   return [...historyOf(record).messages, ...mirrored.rows.map((row) => row.message)];
 }
 
+/** A turn of which an end is kept out of the session has no anchor there. */
 function commitOf(record: AttemptRecord, mirrored: MirrorSlot, suspended: boolean) {
   const { engine, session } = record.services;
   if (engine === null || !isDurableEngine(engine)) return {};
-  const turn = acceptedTurnOf(record, mirrored);
+  if (mirrored.blocked !== null) {
+    return { noCommit: `a before_message_write hook kept the ${ROW_NAMES[mirrored.blocked]} out of the session` };
+  }
+  if (mirrored.view === null) return {};
+  const own = new Set(mirrored.entryIds);
+  const turn = acceptedTurnOf(record, record.params.attemptId, mirrored.view, ({ entryId }) => own.has(entryId));
   return turn === null ? {} : { commit: { turn, store: session.outbox, suspended } };
 }
 
-/** The rows from the admitted user row to the terminal one, with their anchors; null when they are not all on disk. */
-function acceptedTurnOf(record: AttemptRecord, mirrored: MirrorSlot): AcceptedTurn | null {
-  const own = new Set(mirrored.entryIds);
-  const entries = (mirrored.view?.entries ?? []).filter((entry) => own.has(entry.entryId));
-  const admitted = entries[0];
-  const terminal = entries.at(-1);
-  if (admitted === undefined || terminal === undefined || admitted.message.role !== 'user') return null;
-  const between = (mirrored.view?.entries ?? []).slice(admitted.position, terminal.position + 1);
-  const { attemptId } = record.params;
-  return {
-    advancementKey: `codex-attempt:${attemptId}`,
-    admission: { ...anchorOf(record, admitted), logicalTurnId: attemptId, role: 'user' },
-    terminal: anchorOf(record, terminal),
-    messages: between.map((entry) => entry.message),
-  };
-}
+const ROW_NAMES = { prompt: 'prompt row', terminal: 'last row of the turn' } as const;
 
-function anchorOf(record: AttemptRecord, entry: TranscriptEntry): TranscriptAnchor {
-  const { agentId, sessionId, sessionKey, storePath } = sessionTargetOf(record);
-  return {
-    entryId: entry.entryId,
-    activeMessagePosition: entry.position,
-    agentId,
-    sessionId,
-    sessionKey,
-    storePath,
-    generation: sessionId,
-    rawSeq: entry.position,
-    effectiveParentId: entry.parentId,
-  };
-}
-
-function report(answer: FinalizeTurnResult): FinalizationReport {
-  const reason = answer.reason ?? answer.error?.code;
+function report(answer: FinalizeTurnResult, { blocked }: MirrorSlot): FinalizationReport {
+  const isBlocked = answer.method === 'commitTurn' && blocked !== null;
+  const reason = isBlocked ? `${blocked}-row-blocked` : (answer.reason ?? answer.error?.code);
   return {
     method: answer.method,
     ok: answer.ok,

@@ -1,5 +1,5 @@
 import { AttemptError } from '../errors.ts';
-import type { HookContext, HookName, Hooks } from '../ports.ts';
+import type { HookContext, Hooks, NotifyHookName } from '../ports.ts';
 import { type AttemptRecord, bounded, degrade, sessionIdOf, sessionKeyOf } from './record.ts';
 
 export function hookContextOf(record: AttemptRecord): HookContext {
@@ -23,7 +23,7 @@ export function hookContextOf(record: AttemptRecord): HookContext {
 export async function runNotifyHook(
   record: AttemptRecord,
   state: string,
-  name: Exclude<HookName, 'before_prompt_build'>,
+  name: NotifyHookName,
   signal: AbortSignal,
   event: Parameters<Hooks['notify']>[1],
   ms: number = record.params.budgets.hooks,

@@ -38,7 +38,7 @@ export async function compactThread(record: AttemptRecord, signal: AbortSignal):
     const done = await watchCompaction(client, threadId, signal, () =>
       client.request('thread/compact/start', { threadId }, { signal, timeoutMs: budgets.request }),
     );
-    if (done.compacted) await forgetInstructions(record, bound);
+    if (done.compacted) await forgetContents(record, bound);
     return { threadId, ...done };
   } catch (error) {
     return { ok: false, compacted: false, threadId, reason: redact(messageOf(error)) };
@@ -127,13 +127,18 @@ function watchCompaction(
   });
 }
 
-/** A native compaction drops injected developer items: the instructions have to be given again (design 3). */
-async function forgetInstructions(record: AttemptRecord, bound: BoundThread): Promise<void> {
+/**
+ * A native compaction drops injected developer items: the instructions have to be given again (design 3). How full the
+ * thread is now nobody has said.
+ */
+async function forgetContents(record: AttemptRecord, bound: BoundThread): Promise<void> {
   const { binding } = record.slots;
   if (binding === null || binding === undefined) return;
-  const threads = binding.threads.map((thread) =>
-    thread.threadId === bound.threadId ? { ...thread, instructionsHash: null } : thread,
-  );
+  const threads = binding.threads.map((thread) => {
+    if (thread.threadId !== bound.threadId) return thread;
+    const { context: _, ...rest } = thread;
+    return { ...rest, instructionsHash: null };
+  });
   try {
     await record.services.session.bindings.write({ ...binding, threads });
   } catch (error) {

@@ -20,17 +20,28 @@ export async function project(record: AttemptRecord): Promise<ProjectOutput> {
   delete record.slots.build;
   const { params, services, slots } = record;
   const { freshThreadTries, overflowTries } = record.machine();
-  const plan = planThread({
-    binding: slots.binding ?? null,
-    toolFingerprint: slots.tools?.fingerprint ?? '',
-    engine: services.engine === null ? null : engineIdentity(services.engine, params),
-    assembly: slots.assembly ?? null,
-    forceStart: freshThreadTries > 0 || overflowTries > 0,
-  });
+  const planFor = (promptChars: number): ThreadPlan =>
+    planThread({
+      binding: slots.binding ?? null,
+      toolFingerprint: slots.tools?.fingerprint ?? '',
+      engine: services.engine === null ? null : engineIdentity(services.engine, params),
+      assembly: slots.assembly ?? null,
+      promptChars,
+      entries: historyOf(record).view.entries,
+      forceStart: freshThreadTries > 0 || overflowTries > 0,
+    });
+  let plan = planFor(params.prompt.length);
   slots.plan = plan;
   let projection: ProjectedPrompt;
   try {
     projection = projectText(record, plan);
+    const fitting = planFor(projection.promptText.length);
+    if (fitting.kind !== plan.kind) {
+      // With its projection the turn does not fit into the bound thread any more.
+      plan = fitting;
+      slots.plan = plan;
+      projection = projectText(record, plan);
+    }
   } catch (error) {
     // The original prompt goes out (spec P5), on the planned thread, which then does not hold the new epoch's context.
     slots.plan = { ...plan, epoch: plan.bound?.epoch ?? null };

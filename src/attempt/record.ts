@@ -99,9 +99,12 @@ export interface ThreadSlot {
 
 export interface MirrorSlot {
   ok: boolean;
+  /** The turn's rows as the session has them; while it has not, as they would be written. */
   rows: readonly TranscriptRow[];
   /** Ids of the rows as they stand in the session, in order: one may have been there under another key. */
   entryIds: readonly string[];
+  /** Which end of the turn a hook has kept out of the session; null: neither. */
+  blocked: 'prompt' | 'terminal' | null;
   /** The session as re-read after the write; null when that was not possible (spec M1). */
   view: TranscriptView | null;
 }
@@ -127,8 +130,12 @@ export interface Slots {
   mirrored?: MirrorSlot;
   finalization?: FinalizationReport;
   compaction?: CompactionReport;
-  /** The row that stands for the prompt in the session. */
+  /** The prompt row as hooks let it be written; null: they do not. Asked once, however often it is written. */
+  promptRow?: Promise<TranscriptRow | null>;
+  /** The row that the turn begins with in the session: the prompt, unless a hook blocked that. */
   promptEntryId?: string;
+  /** How many rows the listeners were told of. */
+  rowsTold?: number;
   llmOutputTold?: boolean;
   agentEndTold?: boolean;
 }
@@ -138,6 +145,8 @@ export interface AttemptRecord {
   readonly services: ResolvedServices;
   /** Aborted when the attempt is over, however it ended: nothing of it outlives it. */
   readonly controller: AbortController;
+  /** Aborted as soon as somebody has asked to stop a turn that is under way: what is left to do is hurried. */
+  readonly hurry: AbortSignal;
   readonly startedAt: number;
   readonly slots: Slots;
   /** The machine's context as it is now. */

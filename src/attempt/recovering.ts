@@ -1,17 +1,23 @@
 import { isRpcError } from '../codex/errors.ts';
 import { DEFAULT_API } from '../codex/events.ts';
 import { listOf, objectOf, stringOf, type WireObject } from '../codex/wire-values.ts';
+import { enqueueAndCommit } from '../engine/outbox.ts';
 import { AttemptError } from '../errors.ts';
-import type { CodexClient, TranscriptRow, TurnIntent } from '../ports.ts';
+import type { CodexClient, TranscriptRow, TranscriptView, TurnIntent } from '../ports.ts';
 import { itemKey } from '../transcript/mirror.ts';
+import { acceptedTurnOf } from './accepted-turn.ts';
 import { connectAppServer } from './app-server.ts';
-import { type AttemptRecord, bounded } from './record.ts';
+import { engineSession } from './engine-call.ts';
+import { type AttemptRecord, bounded, sessionKeyOf } from './record.ts';
+import { tellRows } from './row-events.ts';
+import { passWriteHooks } from './write-hooks.ts';
 
 /**
  * `bootstrap.recovering` (design 2): an earlier process died between `turn/start` and the end of its turn. What the
  * native thread knows of that turn is mirrored as an aborted turn and the intent is closed. No turn is run again.
  *
- * A turn whose rows are in the session already only has its intent closed, and so has one that the thread does not
+ * A turn whose rows are in the session already has its intent closed, and the commit that a durable engine is owed
+ * queued; `draining` hands it over. So is the intent closed of a turn that the thread does not
  * know and of which `turn/started` was not seen: it never ran. If the thread cannot be asked, the prompt row is kept
  * all the same and the failure is thrown, so that it is told. Of an intent of the other realm only the prompt row is
  * kept: its thread is not ours to ask.
@@ -25,7 +31,10 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
     const own = `codex-app-server:${intent.threadId}:${turnId}:`;
     return view.entries.some((entry) => entry.message.idempotencyKey?.startsWith(own) === true);
   };
-  if (intent.turnId !== null && isMirrored(intent.turnId)) return session.journal.clear();
+  if (intent.turnId !== null && isMirrored(intent.turnId)) {
+    await queueOwedCommit(record, intent, view, signal);
+    return session.journal.clear();
+  }
 
   let rows: TranscriptRow[] = [intent.promptRow];
   let failure: unknown = null;
@@ -41,9 +50,59 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
       if (intent.turnId !== null) rows = [intent.promptRow, abortedRow(record, intent.threadId, intent.turnId, '')];
     }
   }
-  await session.transcript.append(rows, signal);
+  await writeMissing(record, view, rows, signal);
   await session.journal.clear();
   if (failure !== null) throw failure;
+}
+
+/** Every accepted turn reaches its durable engine (spec D3). Another engine than the one it was meant for does not. */
+async function queueOwedCommit(
+  record: AttemptRecord,
+  intent: TurnIntent,
+  view: TranscriptView,
+  signal: AbortSignal,
+): Promise<void> {
+  const { engine } = record.services;
+  const { accepted } = intent;
+  if (accepted === undefined || engine === null || engine.info.id !== accepted.engineId) return;
+  const own = `codex-app-server:${intent.threadId}:${intent.turnId}:`;
+  const turn = acceptedTurnOf(record, intent.attemptId, view, ({ message }) => {
+    const key = message.idempotencyKey;
+    return key !== undefined && (key === intent.promptRow.idempotencyKey || key.startsWith(own));
+  });
+  if (turn === null) throw new AttemptError('recovery_failed', 'a crashed turn cannot be committed: its rows are gone');
+  const { sessionId, warn, redact: hide } = engineSession(record, signal);
+  const queued = await enqueueAndCommit({
+    store: record.services.session.outbox,
+    engine,
+    turn,
+    sessionId,
+    sessionKey: sessionKeyOf(record),
+    isHeartbeat: accepted.isHeartbeat,
+    suspended: true,
+    live: {},
+    signal,
+    warn,
+    redact: hide,
+  });
+  if (!queued.ok && !queued.queued) throw queued.error;
+}
+
+/** Rows that the session does not have are written as hooks let them. */
+async function writeMissing(
+  record: AttemptRecord,
+  view: TranscriptView,
+  rows: readonly TranscriptRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  const there = new Set(view.entries.map((entry) => entry.message.idempotencyKey));
+  const missing = rows.filter((row) => !there.has(row.idempotencyKey));
+  const { hooks, store } = record.params.budgets;
+  // The thread may have taken half of the state's budget; the write must have some of it too.
+  const ms = Math.min(hooks, store / 4);
+  const passed = await passWriteHooks(record, 'bootstrap.recovering', missing, signal, ms);
+  const allowed = passed.filter((row) => row !== null);
+  if (allowed.length > 0) tellRows(record, allowed, await record.services.session.transcript.append(allowed, signal));
 }
 
 /** Half of the state's budget: a thread that does not answer must leave time to keep the prompt row. */

@@ -118,6 +118,7 @@ function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHa
 
   const listeners = new Set<(event: AttemptRunEvent) => void>();
   const controller = new AbortController();
+  const hurry = new AbortController();
   const emit = (event: AttemptRunEvent): void => {
     for (const listener of listeners) {
       try {
@@ -145,6 +146,7 @@ function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHa
     params,
     services,
     controller,
+    hurry: hurry.signal,
     startedAt: services.clock.now(),
     slots: {},
     machine: (): AttemptContext => actor.getSnapshot().context,
@@ -161,6 +163,7 @@ function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHa
     };
     actor.subscribe({
       next: (snapshot) => {
+        if (snapshot.context.stop === 'abort') hurry.abort();
         if (snapshot.status === 'done' && snapshot.output !== undefined) {
           end(snapshot.value as AttemptOutcome, snapshot.output);
         }

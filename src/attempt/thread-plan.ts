@@ -1,4 +1,5 @@
 import type { AssembleResult, ContextEngine } from '../engine/contract.ts';
+import { CHARS_PER_TOKEN } from '../engine/tokens.ts';
 import type { BoundThread, ThreadBinding, TranscriptEntry } from '../ports.ts';
 import type { ThreadPlan } from './record.ts';
 
@@ -26,15 +27,26 @@ export function engineIdentity(
   return { id: info.id, policy: JSON.stringify(policy) };
 }
 
+/** Tokens of the window that a turn needs beside its prompt: the model's answer, what tools say. */
+const WINDOW_RESERVE = 20_000;
+
 /**
- * Resume or start? Only ids, fingerprints and epochs are compared; `contextProjection.fingerprint` never rotates a
- * thread (spec P7). Total.
+ * Resume or start? Ids, fingerprints and epochs are compared; `contextProjection.fingerprint` never rotates a thread
+ * (spec P7). Last comes the window: when an engine has assembled the context and the thread has no room left for the
+ * turn, a fresh one gets the context instead (`window-pressure`). It is the only way in which an engine's thread becomes
+ * smaller by the engine's doing: what was projected into a thread stays in it, and past the window Codex would replace it
+ * by a summary of its own. Only what Codex has reported counts, never the size of a file (BL-27); unknown figures are no
+ * pressure. Without an assembly nothing could be projected again, so Codex compacts by itself. Total.
  */
 export function planThread(input: {
   binding: ThreadBinding | null;
   toolFingerprint: string;
   engine: EngineIdentity | null;
   assembly: AssembleResult | null;
+  /** Length of the text that the turn would send on the bound thread. */
+  promptChars: number;
+  /** The visible branch of the session. */
+  entries: readonly TranscriptEntry[];
   /** A try on a bound thread has failed already: only a fresh one is left. */
   forceStart: boolean;
 }): ThreadPlan {
@@ -45,6 +57,11 @@ export function planThread(input: {
   if (input.binding === null || input.binding.threads.length === 0) return start('no-binding');
   const bound = input.binding.threads.find((thread) => thread.toolFingerprint === input.toolFingerprint);
   if (bound === undefined) return start('tools-changed');
+  const { seenEntryId } = bound;
+  // Its last row is not in the session any more (taken out, or on another branch): the thread tells another story.
+  if (seenEntryId !== null && !input.entries.some((entry) => entry.entryId === seenEntryId)) {
+    return start('session-rewritten');
+  }
   if (input.engine === null && bound.engine !== null) return start('engine-gone');
   if (input.engine !== null && bound.engine !== null) {
     if (bound.engine.id !== input.engine.id) return start('engine-changed');
@@ -53,7 +70,15 @@ export function planThread(input: {
   // A thread from before the engine was configured stays valid (spec T1); it has no epoch, so an engine that projects
   // once per epoch gets a fresh one.
   if (mark !== null && mark.epoch !== bound.epoch) return start('epoch-changed');
+  if (input.assembly !== null && !hasRoom(bound, input.promptChars)) return start('window-pressure');
   return { kind: 'resume', bound, reason: 'bound', epoch: mark?.epoch ?? bound.epoch };
+}
+
+/** Whether a turn fits behind what the thread held when Codex last said so. The reserve is half the window at most. */
+function hasRoom({ context }: BoundThread, promptChars: number): boolean {
+  if (context === undefined) return true;
+  const room = context.window - Math.min(WINDOW_RESERVE, context.window / 2);
+  return context.tokens + Math.ceil(promptChars / CHARS_PER_TOKEN) <= room;
 }
 
 /** Puts a thread first and forgets what it replaces: an older thread with the same tools, and the oldest over four. */
@@ -66,7 +91,7 @@ export function rememberThread(binding: ThreadBinding | null, realm: string, thr
 
 /**
  * Rows behind `seenEntryId` that the thread did not make itself. A prompt row belongs to the turn whose rows follow it.
- * Unknown `seenEntryId`: no rows, rather than the whole history onto a thread that has it (fault BL-11).
+ * `seenEntryId` not known, or not in the session: no rows, rather than the whole history onto a thread that has it (fault BL-11).
  */
 export function foreignEntries(entries: readonly TranscriptEntry[], thread: BoundThread): TranscriptEntry[] {
   if (thread.seenEntryId === null) return [];

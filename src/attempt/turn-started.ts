@@ -1,8 +1,10 @@
-import type { TranscriptRow } from '../ports.ts';
+import type { NativeContext, TranscriptRow, TurnIntent } from '../ports.ts';
 import { promptKey } from '../transcript/mirror.ts';
 import type { NativeTurn } from './native-turn.ts';
-import { type AttemptRecord, historyOf } from './record.ts';
+import { type AttemptRecord, historyOf, sessionIdOf } from './record.ts';
+import { tellRows } from './row-events.ts';
 import { engineIdentity, rememberThread } from './thread-plan.ts';
+import { passWriteHooks, writeHooksBudget } from './write-hooks.ts';
 
 /** The prompt row: the user's words as they are, without anything that engine or hooks put around them (BL-18). */
 export function promptRowOf(record: AttemptRecord): TranscriptRow {
@@ -19,6 +21,21 @@ export function promptRowOf(record: AttemptRecord): TranscriptRow {
 }
 
 /**
+ * The prompt row as `before_message_write` hooks let it be written; null: they do not. They are asked the first time
+ * only, so that whoever writes the row writes the same. Never rejects.
+ */
+export function promptRowToWrite(record: AttemptRecord, state: string): Promise<TranscriptRow | null> {
+  record.slots.promptRow ??= passWriteHooks(
+    record,
+    state,
+    [promptRowOf(record)],
+    record.controller.signal,
+    writeHooksBudget(record),
+  ).then(([row]) => row ?? null);
+  return record.slots.promptRow;
+}
+
+/**
  * `turn/started` was seen: the thread is on disk and this turn is its own. Binding, prompt row and journal are written;
  * each failure is told and made up for later (`mirroring` writes the prompt row, the next attempt starts a thread).
  */
@@ -32,8 +49,12 @@ export async function onTurnStarted(record: AttemptRecord, turn: NativeTurn): Pr
     }
   }
   try {
-    const [row] = await session.transcript.append([promptRowOf(record)]);
-    if (row !== undefined) record.slots.promptEntryId = row.entry.entryId;
+    const row = await promptRowToWrite(record, 'turning');
+    if (row !== null) {
+      const appended = await session.transcript.append([row]);
+      if (appended[0] !== undefined) record.slots.promptEntryId = appended[0].entry.entryId;
+      tellRows(record, [row], appended);
+    }
   } catch (error) {
     turn.degrade('session_write_failed', error);
   }
@@ -44,23 +65,32 @@ export async function onTurnStarted(record: AttemptRecord, turn: NativeTurn): Pr
   }
 }
 
-/** The thread that runs this turn, with what it has been given. `seenEntryId`: the last row that it knows of. */
+/**
+ * The thread that runs this turn, with what it has been given. `seenEntryId`: the last row that it knows of. `turn`: what
+ * the turn has done to it; absent: nothing yet.
+ */
 export async function writeBinding(
   record: AttemptRecord,
   threadId: string,
   seenEntryId: string | null,
-  options: { instructionsKnown?: boolean } = {},
+  turn: { compacted: boolean; context: NativeContext | null } = { compacted: false, context: null },
 ): Promise<void> {
   const { params, services, slots } = record;
   const engine = services.engine;
-  const binding = rememberThread(slots.binding ?? null, params.realm, {
+  // A turn that reported nothing leaves the thread as full as it was, at least.
+  const before = slots.binding?.threads.find((thread) => thread.threadId === threadId)?.context;
+  const context = turn.context ?? (turn.compacted ? undefined : before);
+  const remembered = rememberThread(slots.binding ?? null, params.realm, {
     threadId,
     toolFingerprint: slots.tools?.fingerprint ?? '',
     engine: engine === null ? null : engineIdentity(engine, params),
     epoch: slots.plan?.epoch ?? null,
-    instructionsHash: options.instructionsKnown === false ? null : (slots.thread?.instructionsHash ?? null),
+    // A native compaction drops injected instructions: they have to be given again (design 3).
+    instructionsHash: turn.compacted ? null : (slots.thread?.instructionsHash ?? null),
     seenEntryId,
+    ...(context === undefined ? {} : { context }),
   });
+  const binding = { ...remembered, sessionId: sessionIdOf(record) };
   await services.session.bindings.write(binding);
   slots.binding = binding;
 }
@@ -74,14 +104,24 @@ export async function forgetThread(record: AttemptRecord, threadId: string): Pro
   record.slots.binding = left;
 }
 
-/** The journal's intent, written before `turn/start` and again with the turn's id. */
-export async function writeIntent(record: AttemptRecord, threadId: string, turnId: string | null): Promise<void> {
+/**
+ * The journal's intent: written before `turn/start`, again with the turn's id, and again with `accepted` before the rows
+ * of a completed turn are, so that a crash before its commit is queued does not lose it.
+ */
+export async function writeIntent(
+  record: AttemptRecord,
+  threadId: string,
+  turnId: string | null,
+  accepted?: TurnIntent['accepted'],
+): Promise<void> {
   await record.services.session.journal.write({
     version: 1,
     attemptId: record.params.attemptId,
+    sessionId: sessionIdOf(record),
     threadId,
     turnId,
     promptRow: promptRowOf(record),
     realm: record.params.realm,
+    ...(accepted === undefined ? {} : { accepted }),
   });
 }

@@ -123,6 +123,15 @@ export type AttemptRunEvent =
   | { type: 'attempt.notice'; message: string }
   | { type: 'attempt.degraded'; state: string; code: string; message: string }
   | {
+      /** A new row is in the session, and may be read there. `seq` counts the attempt's rows from 1. */
+      type: 'attempt.row';
+      sessionFile: string;
+      entryId: string;
+      idempotencyKey: string;
+      role: string;
+      seq: number;
+    }
+  | {
       type: 'attempt.compaction';
       phase: 'start' | 'end';
       backend: 'codex-app-server';

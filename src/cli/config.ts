@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { SandboxMode } from '../attempt/types.ts';
 import { AttemptError, messageOf } from '../errors.ts';
 import type { ApiKeys } from '../services.ts';
+import { usageError } from './flags.ts';
 import { type CliIo, variable } from './io.ts';
 import { type LogLevel, readLogLevel, readSandbox, readTimeout, readTokenBudget } from './values.ts';
 
@@ -15,8 +16,8 @@ export interface Located {
 
 /** The settings of a command after all layers: flags, environment, project file, user file, defaults. */
 export interface Settings {
-  /** Where sessions and the user file live. */
-  home: string;
+  /** Where sessions and the user file live; null: there is no home folder, and nothing may be made elsewhere. */
+  home: string | null;
   /** Another codex binary: a path, or a name to be found in PATH. */
   codexPath?: string;
   engine?: Located;
@@ -44,6 +45,9 @@ export interface FlagSettings {
   'log-level'?: string;
 }
 
+/** What is wrong when `attemptHome` or `codexHome` is null. */
+export const NO_HOME = 'there is no home folder (HOME is empty, not set or not absolute)';
+
 /** The file of a project, in the working folder of the turn. */
 export const PROJECT_FILE = '.codex-attemptrc.json';
 /** The file of a user, in `$CODEX_ATTEMPT_HOME`. */
@@ -68,16 +72,21 @@ export const CONFIG_KEYS = {
 
 type Layer = Partial<Omit<Settings, 'home'>>;
 
-/** `$CODEX_ATTEMPT_HOME`, by default `~/.codex-attempt`; absolute. */
-export function attemptHome(io: CliIo): string {
-  const named = variable(io.env, 'CODEX_ATTEMPT_HOME');
-  return named === undefined ? path.join(homeFolder(io), '.codex-attempt') : path.resolve(io.cwd, named);
+/** `$CODEX_ATTEMPT_HOME`, by default `~/.codex-attempt`; absolute. Null: nothing says where that is. */
+export function attemptHome(io: CliIo): string | null {
+  return folderOf(io, 'CODEX_ATTEMPT_HOME', '.codex-attempt');
 }
 
-/** `$CODEX_HOME`, by default `~/.codex`; absolute. */
-export function codexHome(io: CliIo): string {
-  const named = variable(io.env, 'CODEX_HOME');
-  return named === undefined ? path.join(homeFolder(io), '.codex') : path.resolve(io.cwd, named);
+/** `$CODEX_HOME`, by default `~/.codex`; absolute. Null: nothing says where that is. */
+export function codexHome(io: CliIo): string | null {
+  return folderOf(io, 'CODEX_HOME', '.codex');
+}
+
+function folderOf(io: CliIo, name: string, inHome: string): string | null {
+  const named = variable(io.env, name);
+  if (named !== undefined) return path.resolve(io.cwd, named);
+  const home = homeFolder(io);
+  return home === null ? null : path.join(home, inHome);
 }
 
 /** Keys for a Codex that nobody has logged in to. */
@@ -90,8 +99,10 @@ export function apiKeys(io: CliIo): ApiKeys {
   };
 }
 
-function homeFolder(io: CliIo): string {
-  return variable(io.env, 'HOME') ?? homedir();
+/** Windows names the home in other variables. A relative HOME would make folders wherever the caller stands. */
+function homeFolder(io: CliIo): string | null {
+  const home = variable(io.env, 'HOME') ?? (process.platform === 'win32' ? homedir() : '');
+  return path.isAbsolute(home) ? home : null;
 }
 
 /**
@@ -100,9 +111,12 @@ function homeFolder(io: CliIo): string {
  */
 export async function loadSettings(io: CliIo, flags: FlagSettings, cwd: string): Promise<Settings> {
   const home = attemptHome(io);
-  const user = await readFileLayer(path.join(home, USER_FILE), 'user');
+  const user = home === null ? {} : await readFileLayer(path.join(home, USER_FILE), 'user');
   const project = await readFileLayer(path.join(cwd, PROJECT_FILE), 'project');
   const merged = { ...user, ...project, ...environmentLayer(io), ...(await flagLayer(io, flags)) };
+  if (flags['engine-config'] !== undefined && merged.engine === undefined) {
+    throw usageError('--engine-config needs an engine: add --engine');
+  }
   return { home, hooks: [], tools: [], logLevel: 'silent', ...merged };
 }
 
@@ -142,13 +156,24 @@ function locateBinary(text: string, base: string): string {
   return text.includes('/') || text.includes(path.sep) ? path.resolve(base, text) : text;
 }
 
-/** JSON when it begins like an object, else a file that holds it. */
+/** JSON when it begins like an object or is some other JSON (which is refused), else a file that holds an object. */
 async function readEngineConfig(given: string, cwd: string): Promise<Record<string, unknown>> {
-  if (given.trimStart().startsWith('{')) return parseObject(given, '--engine-config');
+  if (/^\s*[{["]/.test(given)) return parseObject(given, '--engine-config');
   const file = path.resolve(cwd, given);
   const text = await readText(file);
-  if (text === null) throw new AttemptError('usage', `--engine-config names a file that is not there: ${file}`);
-  return parseObject(text, file);
+  if (text !== null) return parseObject(text, file);
+  if (isJson(given)) return parseObject(given, '--engine-config');
+  throw new AttemptError('usage', `--engine-config names a file that is not there: ${file}`);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
 }
 
 async function readFileLayer(file: string, kind: 'user' | 'project'): Promise<Layer> {
@@ -246,7 +271,7 @@ function parseObject(json: string, from: string): Record<string, unknown> {
     throw new AttemptError('usage', `${from} is not JSON: ${messageOf(error)}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new AttemptError('usage', `${from} must hold an object`);
+    throw new AttemptError('usage', `${from} must hold a JSON object, {…}`);
   }
   return { ...value };
 }

@@ -8,10 +8,10 @@ import { silentLogger } from '../observe/silent.ts';
 import { PACKAGE_VERSION } from '../package-info.ts';
 import { createServices } from '../services.ts';
 import { DOCTOR_FLAGS } from './command-flags.ts';
-import { apiKeys, codexHome, loadSettings, type Settings } from './config.ts';
+import { apiKeys, codexHome, loadSettings, NO_HOME, type Settings } from './config.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { parseFlags, usageError } from './flags.ts';
-import { type CliIo, variable, writeOut } from './io.ts';
+import { type CliIo, type GuardedIo, variable, writeOut } from './io.ts';
 import { loadPlugins } from './plugins.ts';
 import { forPeople, painter } from './progress.ts';
 
@@ -27,7 +27,7 @@ const MIN_NODE_VERSION = '20.19.0';
 const CONNECT_MS = 45_000;
 
 /** `codex-attempt doctor`: what is there, what is missing and how to get it. 1 when something is missing. */
-export async function doctor(argv: readonly string[], io: CliIo): Promise<ExitCode> {
+export async function doctor(argv: readonly string[], io: GuardedIo): Promise<ExitCode> {
   const { flags, words } = parseFlags(argv, DOCTOR_FLAGS, 'doctor');
   if (words[0] !== undefined) throw usageError(`unexpected argument ${JSON.stringify(words[0])}`, 'doctor');
   const settings = await loadSettings(io, flags, io.cwd);
@@ -36,8 +36,8 @@ export async function doctor(argv: readonly string[], io: CliIo): Promise<ExitCo
     nodeFinding(process.versions.node),
     ...(await codexFindings(io, settings)),
     await codexHomeFinding(io),
-    await folderFinding('attempt-home', settings.home, 'CODEX_ATTEMPT_HOME'),
-    ...(await engineFindings(settings)),
+    await attemptHomeFinding(settings),
+    ...(await engineFindings(io, settings)),
   ];
   const findings = found.map((finding) => ({ ...finding, detail: forPeople(finding.detail) }));
   const ok = findings.every((finding) => finding.status !== 'missing');
@@ -79,7 +79,7 @@ async function codexFindings(io: CliIo, settings: Settings): Promise<Finding[]> 
   const opened = await createServices({
     cwd: io.cwd,
     // Never opened: the app-server alone is asked.
-    sessionFile: path.join(settings.home, 'doctor.jsonl'),
+    sessionFile: path.join(io.cwd, 'doctor.jsonl'),
     env: io.env,
     keys: apiKeys(io),
     logger: silentLogger,
@@ -125,9 +125,18 @@ async function nearestExisting(folder: string): Promise<string> {
   return folder;
 }
 
+async function attemptHomeFinding({ home }: Settings): Promise<Finding> {
+  if (home !== null) return await folderFinding('attempt-home', home, 'CODEX_ATTEMPT_HOME');
+  const detail = `${NO_HOME}: set HOME or CODEX_ATTEMPT_HOME, or name each session with --session`;
+  return { name: 'attempt-home', status: 'missing', detail };
+}
+
 /** Codex makes its default home but not one that CODEX_HOME names. */
 async function codexHomeFinding(io: CliIo): Promise<Finding> {
   const folder = codexHome(io);
+  if (folder === null) {
+    return { name: 'codex-home', status: 'missing', detail: `${NO_HOME}: set HOME or CODEX_HOME` };
+  }
   const finding = await folderFinding('codex-home', folder, 'CODEX_HOME');
   if (variable(io.env, 'CODEX_HOME') === undefined || finding.detail === folder || finding.status !== 'ok')
     return finding;
@@ -138,10 +147,10 @@ async function codexHomeFinding(io: CliIo): Promise<Finding> {
   };
 }
 
-async function engineFindings(settings: Settings): Promise<Finding[]> {
+async function engineFindings({ guard }: GuardedIo, settings: Settings): Promise<Finding[]> {
   if (settings.engine === undefined) return [];
   try {
-    const plugins = await loadPlugins({ ...settings, hooks: [], tools: [] }, silentLogger);
+    const plugins = await loadPlugins({ settings: { ...settings, hooks: [], tools: [] }, logger: silentLogger, guard });
     try {
       if (plugins.engine !== null)
         resolveEngineRequirements(plugins.engine, 'agent-run', hostCapabilities({ completion: false }));

@@ -5,7 +5,7 @@ import { type ErrorCode, isAttemptError } from '../errors.ts';
 export const EXIT = {
   /** Completed or yielded. */
   ok: 0,
-  /** The attempt failed, or what it needs is missing. */
+  /** The attempt failed, what it needs is missing, stdout cannot be written, or code of others ended or broke the run. */
   failed: 1,
   /** The command line or what it names is wrong; nothing was written. */
   usage: 2,
@@ -15,7 +15,7 @@ export const EXIT = {
   noSession: 4,
   /** A denied approval ended the turn. */
   denied: 5,
-  /** Aborted, or ended by a signal. */
+  /** Aborted, ended by a signal, or nobody reads stdout any more. */
   aborted: 130,
 } as const;
 

@@ -30,6 +30,14 @@ export function usageError(problem: string, command?: string): AttemptError {
   return new AttemptError('usage', `${problem} (see \`${help}\`)`);
 }
 
+/** Whether one of these flags is among the arguments, also among wrong ones. What follows `--` is a prompt. */
+export function asksFor(argv: readonly string[], ...names: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return argv
+    .slice(0, end === -1 ? argv.length : end)
+    .some((word) => names.some((name) => word === name || word.startsWith(`${name}=`)));
+}
+
 /** Reads a command's arguments. Throws AttemptError `usage` that names the flag. */
 export function parseFlags<const F extends Flags>(argv: readonly string[], flags: F, command?: string): Parsed<F> {
   const options = Object.fromEntries(
@@ -61,7 +69,13 @@ interface OptionToken {
 
 function readOption(token: OptionToken, flags: Flags, values: Record<string, unknown>, command?: string): void {
   const flag = Object.hasOwn(flags, token.name) ? flags[token.name] : undefined;
-  if (flag === undefined) throw usageError(`unknown flag ${token.rawName}`, command);
+  if (flag === undefined) {
+    const hint = command === 'run' ? '; a prompt that begins with - goes behind --, as in `run -- "- a list"`' : '';
+    throw usageError(`unknown flag ${token.rawName}${hint}`, command);
+  }
+  if (!('multiple' in flag) && Object.hasOwn(values, token.name)) {
+    throw usageError(`--${token.name} is given twice`, command);
+  }
   if (flag.type === 'boolean') {
     if (token.value !== undefined) throw usageError(`${token.rawName} takes no value`, command);
     values[token.name] = true;

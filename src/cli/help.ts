@@ -19,7 +19,9 @@ export const COMMAND_HELP = {
     flags: RUN_FLAGS,
     notes: [
       'PROMPT is one word or in quotes; then stdin is not read. `-`, or no PROMPT and something piped in, reads stdin.',
-      'stdout has the answer, or NDJSON with --json; stderr is for people. Ctrl-C once stops the attempt, twice ends it.',
+      'A prompt that begins with - goes behind --.',
+      'stdout has the answer, or NDJSON with --json; stderr is for people, and gets what engines, hooks and tools print.',
+      'Ctrl-C once stops the attempt, twice ends it; a reader of stdout that goes away (`| head`) stops it, with exit 130.',
     ],
   },
   show: {
@@ -38,7 +40,7 @@ export const COMMAND_HELP = {
     usage: 'codex-attempt doctor',
     what: 'says what is there, what is missing and how to get it',
     flags: DOCTOR_FLAGS,
-    notes: [],
+    notes: ['Exit codes: 0 nothing is missing (warnings may be there), 1 something is missing, 2 usage.'],
   },
 } as const satisfies Readonly<Record<string, CommandHelp>>;
 
@@ -81,7 +83,7 @@ Environment
   NO_COLOR              no colours
 
 Exit codes: 0 completed or yielded, 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 5 a denied approval ended
-the turn, 130 aborted.
+the turn, 130 aborted, or nobody reads stdout any more. doctor: 0 nothing is missing, 1 something is.
 `;
 }
 

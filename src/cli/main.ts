@@ -1,22 +1,28 @@
 #!/usr/bin/env node
-import { messageOf } from '../errors.ts';
+import { isAttemptError, messageOf } from '../errors.ts';
+import { redact } from '../observe/redact.ts';
 import { PACKAGE_VERSION } from '../package-info.ts';
 import { EXIT, type ExitCode, exitOfError } from './exit.ts';
-import { usageError } from './flags.ts';
+import { asksFor, usageError } from './flags.ts';
+import { Guard } from './guard.ts';
 import { COMMAND_HELP, type CommandName, commandHelp, globalHelp, LATER_COMMANDS } from './help.ts';
-import { type CliIo, writeOut } from './io.ts';
+import { callerFolder, type GuardedIo, writeOut } from './io.ts';
+import { claimStdout } from './own-stdout.ts';
 import { forPeople, painter } from './progress.ts';
-import { processSignals } from './signals.ts';
+import { processSignals, rememberedSignals } from './signals.ts';
 
 /** Loaded when asked for: the help needs none of it. */
-const COMMANDS: Readonly<Record<CommandName, (argv: readonly string[], io: CliIo) => Promise<ExitCode>>> = {
-  run: async (argv, io) => await (await import('./run.ts')).run(argv, io, processSignals),
+const COMMANDS: Readonly<Record<CommandName, (argv: readonly string[], io: GuardedIo) => Promise<ExitCode>>> = {
+  run: async (argv, io) => {
+    const signals = rememberedSignals(processSignals);
+    return await (await import('./run.ts')).run(argv, io, signals);
+  },
   show: async (argv, io) => await (await import('./show.ts')).show(argv, io),
   reset: async (argv, io) => await (await import('./reset.ts')).reset(argv, io),
   doctor: async (argv, io) => await (await import('./doctor.ts')).doctor(argv, io),
 };
 
-async function command(argv: readonly string[], io: CliIo): Promise<ExitCode> {
+async function command(argv: readonly string[], io: GuardedIo): Promise<ExitCode> {
   const [name, ...rest] = argv;
   if (name === undefined) {
     await writeOut(io.stderr, globalHelp());
@@ -33,17 +39,11 @@ async function command(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   if (name === 'help') return await command([rest[0] ?? '', '--help'], io);
   if (isLater(name)) throw usageError(`\`${name}\` is not yet in this version`);
   if (!isCommand(name)) throw usageError(`unknown ${name.startsWith('-') ? 'flag' : 'command'} ${name}`);
-  if (asksForHelp(rest)) {
+  if (asksFor(rest, '--help', '-h')) {
     await writeOut(io.stdout, commandHelp(name));
     return EXIT.ok;
   }
   return await COMMANDS[name](rest, io);
-}
-
-/** What follows `--` is a prompt. */
-function asksForHelp(argv: readonly string[]): boolean {
-  const end = argv.indexOf('--');
-  return argv.slice(0, end === -1 ? argv.length : end).some((word) => word === '--help' || word === '-h');
 }
 
 function isLater(name: string): boolean {
@@ -54,22 +54,40 @@ function isCommand(name: string): name is CommandName {
   return Object.hasOwn(COMMAND_HELP, name);
 }
 
-const io: CliIo = {
-  env: process.env,
-  cwd: process.cwd(),
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-};
-// A reader that went away ends things quietly; `run` also stops its attempt.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-
-let code: ExitCode;
-try {
-  code = await command(process.argv.slice(2), io);
-} catch (error) {
-  code = exitOfError(error);
-  await writeOut(io.stderr, `${painter(io.stderr, io.env)('red', 'codex-attempt:')} ${forPeople(messageOf(error))}\n`);
+/** What `--json` prints for a command that could not do its work; `run` has a line of its own. */
+function errorLine(error: unknown): string {
+  const code = isAttemptError(error) ? error.code : 'internal';
+  return `${JSON.stringify({ type: 'error', error: { code, message: redact(messageOf(error)) } })}\n`;
 }
-// An engine may have left a timer or a socket behind.
-process.exit(code);
+
+async function main(argv: readonly string[]): Promise<void> {
+  const { env, stdin, stderr } = process;
+  const stdout = claimStdout(process.stdout, stderr);
+  // A reader that went away ends things quietly; `run` also stops its attempt.
+  for (const stream of [process.stdout, stderr]) stream.on('error', () => undefined);
+  const paint = painter(stderr, env);
+  const error = (text: string): void => void stderr.write(`${paint('red', 'codex-attempt:')} ${forPeople(text)}\n`);
+  const warn = (text: string): void => void stderr.write(`${paint('yellow', 'warning:')} ${forPeople(text)}\n`);
+  const guard = new Guard(process, { error, warn, debug: () => undefined }, (text) => stdout.writeNow(text));
+  if (asksFor(argv, '--json')) guard.lastLine = errorLine;
+
+  let code: ExitCode;
+  try {
+    code = await guard.bounded(
+      command(argv, { env, cwd: callerFolder(env, process.cwd()), stdin, stdout, stderr, guard }),
+    );
+    if (guard.fault !== null && code === EXIT.ok) code = EXIT.failed;
+  } catch (thrown) {
+    code = exitOfError(thrown);
+    // The line and the exit code tell of the first trouble; that the line itself cannot be written is told beside it.
+    const line = guard.lastLine?.(thrown);
+    guard.settle(code);
+    if (line !== undefined) await writeOut(stdout, line).catch((failure: unknown) => error(messageOf(failure)));
+    if (thrown !== guard.fault) error(messageOf(thrown));
+  }
+  guard.over();
+  // An engine may have left a timer or a socket behind.
+  process.exit(code);
+}
+
+void main(process.argv.slice(2));

@@ -13,3 +13,15 @@ export const processSignals: StopSignals = (listener) => {
     for (const signal of STOP_SIGNALS) process.off(signal, listener);
   };
 };
+
+/** Takes the signals from now on, and gives those that came in the meantime to the one listener that it gets later. */
+export function rememberedSignals(signals: StopSignals): StopSignals {
+  const early: StopSignal[] = [];
+  let listener: (signal: StopSignal) => void = (signal) => void early.push(signal);
+  const release = signals((signal) => listener(signal));
+  return (given) => {
+    listener = given;
+    for (const signal of early.splice(0)) given(signal);
+    return release;
+  };
+}

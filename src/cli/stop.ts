@@ -1,5 +1,4 @@
-import { EXIT } from './exit.ts';
-import { type CliIo, isBrokenPipe } from './io.ts';
+import { type CliIo, isBrokenPipe, unwritable } from './io.ts';
 import type { StopSignals } from './signals.ts';
 
 /** What is stopped. Before something is attached, a stop only aborts `signal`. */
@@ -20,23 +19,26 @@ export interface Stop {
   readonly signalled: boolean;
   /** Whether nobody reads the output any more. */
   readonly unread: boolean;
+  /** Why stdout cannot be written, other than for want of a reader. The attempt goes on: its session is kept. */
+  readonly outputError: Error | null;
   attach(target: Stoppable): void;
   /** Signals have their default meaning again. */
   release(): void;
 }
 
-/** Watches from now on. The first signal aborts; the second kills and exits with 130. */
-export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: (code: number) => void): Stop {
+/** Watches from now on. The first signal aborts; the second kills and ends the process with `exit`. */
+export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: () => void): Stop {
   const controller = new AbortController();
   let target: Stoppable | null = null;
   let signals = 0;
   let unread = false;
+  let outputError: Error | null = null;
 
   const release = onStopSignal((signal) => {
     signals += 1;
     if (signals > 1) {
       target?.kill();
-      exit(EXIT.aborted);
+      exit();
       return;
     }
     target?.said(`${signal}: stopping the attempt; once more ends it at once`);
@@ -44,7 +46,10 @@ export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: (code: 
     target?.abort();
   });
   io.stdout.on('error', (error) => {
-    if (!isBrokenPipe(error)) target?.said(`stdout cannot be written: ${error.message}`);
+    if (outputError !== null || !isBrokenPipe(error)) {
+      outputError ??= unwritable(error);
+      return;
+    }
     unread = true;
     controller.abort();
     target?.abort();
@@ -57,6 +62,9 @@ export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: (code: 
     },
     get unread() {
       return unread;
+    },
+    get outputError() {
+      return outputError;
     },
     attach(given) {
       target = given;

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { AttemptError } from '../errors.ts';
@@ -55,4 +56,36 @@ function resolveFrom(require: NodeJS.Require, request: string): string | null {
     if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return null;
     throw error;
   }
+}
+
+/** Why a file that is there cannot be started, for the middle of a sentence; null: it could be, or it is not there. */
+export function whyNotRunnable(file: string): string | null {
+  // A bare name was looked up in PATH: what was found there is not known.
+  if (!path.isAbsolute(file)) return null;
+  const facts = statSync(file, { throwIfNoEntry: false });
+  if (facts === undefined) return null;
+  if (facts.isDirectory()) return 'is a folder, not a codex binary';
+  try {
+    accessSync(file, constants.X_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'is not executable' : null;
+  }
+}
+
+/** Milliseconds that a binary gets to name its version. */
+const VERSION_MS = 2_000;
+
+/** The version that a binary names when asked with `--version`, as `1.2.3`; null: it names none. Never rejects. */
+export function reportedVersion(
+  { file, args }: CodexCommand,
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const options = { cwd, env, timeout: VERSION_MS, killSignal: 'SIGKILL', windowsHide: true } as const;
+    const child = execFile(file, [...args, '--version'], options, (error, stdout) => {
+      resolve(error === null ? (/\b\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null) : null);
+    });
+    child.stdin?.end();
+  });
 }

@@ -115,7 +115,7 @@ function launch(child: AppServerProcess, budgets: AppServerBudgets, clock: Clock
       if (!snapshot.matches('ready') || child.session === null) return;
       resolve({ ...child.session, exited: gone, close: () => leave('STOP'), retire: () => leave('RETIRE') });
     });
-    gone.then(() => reject(child.startFailure(actor.getSnapshot().output?.fault?.code)));
+    gone.then(async () => reject(await child.startFailure(actor.getSnapshot().output?.fault?.code)));
   });
   actor.start();
   return {

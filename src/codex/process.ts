@@ -4,11 +4,11 @@ import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { AttemptError, isAttemptError, messageOf } from '../errors.ts';
 import type { Clock, CodexClient, Logger, ProcessExit } from '../ports.ts';
-import { type CodexCommand, HOW_TO_GET_CODEX } from './binary.ts';
+import { type CodexCommand, HOW_TO_GET_CODEX, reportedVersion, whyNotRunnable } from './binary.ts';
 import { isJsonObject, type MalformedLine } from './jsonl.ts';
 import type { InitializeParams } from './protocol/index.ts';
 import { RpcPeer } from './rpc.ts';
-import { StderrTail } from './stderr-tail.ts';
+import { StderrTail, type StderrWanted } from './stderr-tail.ts';
 import { refuseOldVersion, versionOf } from './version.ts';
 
 /** How we introduce ourselves; `name` becomes the originator of the threads and the prefix of the user agent. */
@@ -42,8 +42,8 @@ export interface ProcessEvents {
  */
 const PIPE_DRAIN_MS = 200;
 
-/** How many lines of stderr an error message quotes. */
-const QUOTED_LINES = 5;
+/** Signals that come from outside: stderr knows nothing of them. */
+const OUTSIDE: ReadonlySet<string> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP']);
 
 const POSIX = process.platform !== 'win32';
 
@@ -156,6 +156,8 @@ export class AppServerProcess {
       const about = this.#read(answer);
       refuseOldVersion(about.version, this.#name);
       peer.notify('initialized');
+      // What it said while it started is no reason for an end that comes later.
+      this.#stderr.forget();
       this.#session = {
         ...about,
         request: (method, params, options) => peer.request(method, params, options),
@@ -198,8 +200,11 @@ export class AppServerProcess {
     return this.#exit;
   }
 
-  /** Why a start came to nothing; `fault`: the code that the machine ended with, undefined when it was told to stop. */
-  startFailure(fault: string | undefined): AttemptError {
+  /**
+   * Why a start came to nothing; `fault`: the code that the machine ended with, undefined when it was told to stop. A
+   * binary that ended by itself is asked for its version, since an old one has no app-server. Never rejects.
+   */
+  async startFailure(fault: string | undefined): Promise<AttemptError> {
     if (this.#failure !== null) return this.#failure;
     const name = this.#name;
     if (fault === 'app_server_silent') {
@@ -209,8 +214,17 @@ export class AppServerProcess {
       return new AttemptError('app_server_not_ready', 'codex app-server was closed while it started');
     }
     const { code, signal, message } = this.release();
+    const { command, cwd, env } = this.#options;
+    const endedByItself = this.#session === null && code !== null && code !== 0;
+    const version = endedByItself ? await reportedVersion(command, { cwd, env }) : null;
+    try {
+      if (version !== null) refuseOldVersion(version, name);
+    } catch (error) {
+      if (isAttemptError(error)) return error;
+    }
+    const called = version === null ? name : `${name} (it reports version ${version})`;
     const wrote = this.#garbage === null ? '' : `it wrote ${this.#garbage}; `;
-    return new AttemptError('codex_crashed', `${name} did not start as an app-server: ${wrote}${message}`, {
+    return new AttemptError('codex_crashed', `${called} did not start as an app-server: ${wrote}${message}`, {
       data: { exitCode: code, signal },
     });
   }
@@ -243,7 +257,8 @@ export class AppServerProcess {
       this.#options.logger.warn('codex app-server wrote a line that is not JSON', { bytes });
       return;
     }
-    this.#garbage ??= this.#options.redact(`${JSON.stringify(line)} (${reason})`);
+    const shown = line.replace(/\p{Cc}+/gu, ' ').trim();
+    this.#garbage ??= this.#options.redact(`${JSON.stringify(shown)} (${reason})`);
     this.#starting.abort();
   }
 
@@ -278,6 +293,13 @@ export class AppServerProcess {
         data: { path: command.file },
       });
     }
+    const why = code === 'EACCES' ? whyNotRunnable(command.file) : null;
+    if (why !== null) {
+      return new AttemptError('codex_not_found', `${command.file} ${why}: ${HOW_TO_GET_CODEX}.`, {
+        cause: error,
+        data: { path: command.file },
+      });
+    }
     const reason = redact(messageOf(error));
     return new AttemptError('codex_crashed', `${this.#name} could not be run: ${reason}`, { cause: error });
   }
@@ -285,16 +307,18 @@ export class AppServerProcess {
   #describe({ code, signal }: Pick<ProcessExit, 'code' | 'signal'>): ProcessExit {
     const how =
       signal !== null
-        ? `was ended by ${signal}`
+        ? `was killed by ${signal}`
         : code !== null
           ? `ended with code ${code}`
           : 'did not end after SIGKILL';
-    return { code, signal, message: this.#withStderr(`codex app-server ${how}`) };
+    // One that worked and was killed from outside wrote of that nothing; only a panic may have been the reason.
+    const wanted = this.#session !== null && signal !== null && OUTSIDE.has(signal) ? 'panics' : 'any';
+    return { code, signal, message: this.#withStderr(`codex app-server ${how}`, wanted) };
   }
 
-  #withStderr(sentence: string): string {
-    const lines = this.#stderr.lines(QUOTED_LINES);
-    return lines === '' ? sentence : `${sentence}. Its last lines on stderr:\n${lines}`;
+  #withStderr(sentence: string, wanted?: StderrWanted): string {
+    const lines = this.#stderr.quote(wanted);
+    return lines === '' ? sentence : `${sentence}. It wrote on stderr:\n${lines}`;
   }
 
   #killGroup(): void {

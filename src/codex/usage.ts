@@ -1,4 +1,4 @@
-import type { TurnUsage } from '../ports.ts';
+import type { NativeContext, TurnUsage } from '../ports.ts';
 import { numberOf, objectOf, type WireObject } from './wire-values.ts';
 
 /** Tokens of one model request in Codex's counting: `inputTokens` holds `cachedInputTokens`. */
@@ -48,6 +48,7 @@ export class UsageMeter {
   #seenTotal: string | null = null;
   #sum: RequestUsage | null = null;
   #last: RequestUsage | null = null;
+  #window: number | null = null;
 
   /** Figures of the thread before this turn, as a resume replays them: nothing to count, but the mark to compare with. */
   noteEarlier(tokenUsage: unknown): void {
@@ -57,6 +58,7 @@ export class UsageMeter {
   /** Takes one report of this turn; returns what it added, or null when it is a repeat, an estimate or unreadable. */
   accept(tokenUsage: unknown): RequestUsage | null {
     const report = objectOf(tokenUsage);
+    this.#window = count(report, 'modelContextWindow', 'model_context_window') ?? this.#window;
     const last = readUsage(report['last']);
     if (last === null) return null;
     const total = totalKey(report);
@@ -99,6 +101,12 @@ export class UsageMeter {
   /** Input tokens of the last model request, cached ones included; null while unknown. */
   get currentTokenCount(): number | null {
     return this.#last?.inputTokens ?? null;
+  }
+
+  /** How full the thread is and how large the model's window; null while one of the two is unknown. */
+  get context(): NativeContext | null {
+    if (this.#last === null || this.#window === null || this.#window === 0) return null;
+    return { tokens: this.#last.inputTokens, window: this.#window };
   }
 
   /** Cache details for engines; null when the server reported none over the whole turn (spec M3). */

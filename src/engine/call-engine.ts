@@ -21,7 +21,8 @@ export type EngineMethod =
 
 /** How every helper of this folder talks back: `warn` gets one redacted sentence. */
 export interface EngineVoice {
-  warn: (message: string) => void;
+  /** `answered`: what the warning says is also part of the helper's answer, so that nobody need hear it twice. */
+  warn: (message: string, about?: { answered: boolean }) => void;
   /** Takes secrets out of an engine's text. Default: the text as it is. */
   redact?: ((text: string) => string) | undefined;
 }

@@ -41,7 +41,7 @@ export async function bootstrapHarnessContextEngine(params: BootstrapParams): Pr
       await callEngine({ engine, method: 'bootstrap', params: callBaseOf(session), signal, warn, redact });
     } catch (caught) {
       const error = shownError(caught, params);
-      warn(`context engine bootstrap failed: ${error.message}`);
+      warn(`context engine bootstrap failed: ${error.message}`, { answered: true });
       return { ok: false, error };
     }
   }
@@ -88,7 +88,7 @@ export async function assembleHarnessContextEngine(params: AssembleHarnessParams
     return { ok: true, result: checkAssembleResult(answer, engine.info.id, warn) };
   } catch (caught) {
     const error = shownError(caught, params);
-    warn(`context engine assemble failed, the prompt goes out as it is: ${error.message}`);
+    warn(`context engine assemble failed, the prompt goes out as it is: ${error.message}`, { answered: true });
     return { ok: false, error, messages };
   }
 }

@@ -30,6 +30,8 @@ export interface FinalizeTurnParams extends Omit<EngineSessionParams, 'sessionId
   isHeartbeat?: boolean | undefined;
   /** What a durable engine's commit needs: the turn with its anchors, and the outbox. */
   commit?: { turn: AcceptedTurn; store: OutboxStore; suspended?: boolean } | undefined;
+  /** Why there is no `commit`, when that is known. */
+  noCommit?: string | undefined;
   /** Hosts without a machine pass it; then a good turn is maintained here (spec L7). */
   runMaintenance?: RunMaintenance | undefined;
 }
@@ -60,7 +62,9 @@ export async function finalizeHarnessContextEngineTurn(params: FinalizeTurnParam
   if (isDurableEngine(engine) && outcome !== 'completed') return { method: 'none', ok: true, reason: 'not-accepted' };
   const session = sessionOf(params, outcome);
   const result = isDurableEngine(engine) ? await commit(engine, params, session) : await write(engine, params, session);
-  if (result.error !== undefined) params.warn(`context engine ${result.method} failed: ${result.error.message}`);
+  if (result.error !== undefined) {
+    params.warn(`context engine ${result.method} failed: ${result.error.message}`, { answered: true });
+  }
   if (params.runMaintenance === undefined || !result.ok || outcome !== 'completed') return result;
   return { ...result, maintenance: await params.runMaintenance({ ...session, reason: 'turn' }) };
 }
@@ -95,7 +99,9 @@ async function commit(
 ): Promise<FinalizeTurnResult> {
   const { warn, redact, signal, isHeartbeat } = params;
   if (params.commit === undefined) {
-    const error = new AttemptError('finalize_failed', 'the turn was accepted but has no anchors to commit it by');
+    const why = params.noCommit === undefined ? '' : `: ${params.noCommit}`;
+    const said = `the turn was accepted but has no anchors to commit it by${why}`;
+    const error = new AttemptError('finalize_failed', said);
     return { method: 'commitTurn', ok: false, error };
   }
   const { sessionTarget, runtimeContext, runtimeSettings } = callBaseOf(session);

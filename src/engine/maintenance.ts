@@ -96,7 +96,7 @@ export async function runHarnessContextEngineMaintenance(params: MaintenancePara
     return { ok: true, ran: true, mode: 'foreground' };
   } catch (caught) {
     const error = shownError(caught, params);
-    warn(`${label}: ${error.message}`);
+    warn(`${label}: ${error.message}`, { answered: true });
     return { ok: false, ran: true, error };
   }
 }

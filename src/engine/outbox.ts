@@ -10,6 +10,8 @@ export type LiveCommitParams = Pick<EngineCallBase, 'sessionTarget' | 'runtimeCo
 
 export interface DrainParams extends EngineVoice {
   store: OutboxStore;
+  /** The session that the queue lies beside. */
+  sessionId: string;
   engine: ContextEngine;
   live: LiveCommitParams;
   signal?: AbortSignal | undefined;
@@ -21,15 +23,23 @@ export interface DrainParams extends EngineVoice {
  *
  * Stops at the first failure and rejects (AttemptError `engine_failed`, `engine_bad_result`, `aborted`): a turn that is
  * skipped is never repaired by an engine, one that comes late is stored twice. Turns queued for another engine are
- * theirs: they stay, with a warning.
+ * theirs: they stay, with a warning. So do turns of another session, whose file this one has replaced: their rows are
+ * not here for an engine to look up.
  */
 export async function drainOutbox(params: DrainParams): Promise<{ committed: number }> {
   const { store, engine, live, signal } = params;
   const records = await store.list();
-  const own = records.filter((record) => record.engineId === engine.info.id);
-  if (own.length < records.length) {
-    const others = [...new Set(records.filter((record) => !own.includes(record)).map((record) => record.engineId))];
-    params.warn(`${records.length - own.length} turn(s) wait for another context engine: ${others.join(', ')}`);
+  const forEngine = records.filter((record) => record.engineId === engine.info.id);
+  if (forEngine.length < records.length) {
+    const rest = records.filter((record) => !forEngine.includes(record));
+    const others = [...new Set(rest.map((record) => record.engineId))];
+    params.warn(`${rest.length} turn(s) wait for another context engine: ${others.join(', ')}`);
+  }
+  const own = forEngine.filter((record) => (record.payload['sessionId'] ?? params.sessionId) === params.sessionId);
+  if (own.length < forEngine.length) {
+    params.warn(
+      `${forEngine.length - own.length} turn(s) are queued of another conversation than the session file holds: not committed`,
+    );
   }
   for (const record of own) {
     const answer = await callEngine({
@@ -58,7 +68,6 @@ export interface AcceptedTurn {
 
 export interface EnqueueParams extends DrainParams {
   turn: AcceptedTurn;
-  sessionId: string;
   sessionKey: string;
   isHeartbeat?: boolean | undefined;
   /** The engine is suspended for this attempt: queue only. */

@@ -1,9 +1,21 @@
 import { messageOf } from '../errors.ts';
-import type { HookContext, HookName, HookOutcome, Hooks, PromptBuildEvent, PromptBuildResult } from '../ports.ts';
+import type {
+  HookContext,
+  HookName,
+  HookOutcome,
+  Hooks,
+  MessageWriteEvent,
+  NotifyHookName,
+  PromptBuildEvent,
+  PromptBuildResult,
+} from '../ports.ts';
+import type { AgentMessage } from '../transcript/messages.ts';
+import { rewrite } from './message-write.ts';
 
 /** Every hook that this host calls. */
 export const HOOK_NAMES: readonly HookName[] = [
   'before_prompt_build',
+  'before_message_write',
   'llm_input',
   'llm_output',
   'agent_end',
@@ -15,7 +27,7 @@ export const HOOK_NAMES: readonly HookName[] = [
   'gateway_stop',
 ];
 
-/** A hook of a plug-in: gets frozen copies; what it returns counts for `before_prompt_build` only. */
+/** A hook of a plug-in: gets frozen copies; what it returns counts for the two hooks that have a say. */
 export type HookHandler = (event: unknown, context: unknown) => unknown;
 
 export interface HookRegisterOptions {
@@ -79,35 +91,70 @@ export class HookRegistry implements Hooks {
     signal: AbortSignal,
   ): Promise<HookOutcome<PromptBuildResult>> {
     const value: PromptBuildResult = {};
-    const failures = await this.#run('before_prompt_build', [event, context], signal, (answer) => merge(value, answer));
+    const failures = await this.#run(
+      'before_prompt_build',
+      () => event,
+      context,
+      signal,
+      (answer) => merge(value, answer),
+    );
     return { value, failures };
   }
 
+  async beforeMessageWrite(
+    event: MessageWriteEvent,
+    context: HookContext,
+    signal: AbortSignal,
+  ): Promise<HookOutcome<AgentMessage | null>> {
+    let { message } = event;
+    let blocked = false;
+    const eventOf = (): MessageWriteEvent | null => (blocked ? null : { message });
+    const failures = await this.#run('before_message_write', eventOf, context, signal, (answer) => {
+      const written = rewrite(message, answer);
+      if (written === null) blocked = true;
+      else message = written;
+    });
+    return { value: blocked ? null : message, failures };
+  }
+
   async notify(
-    name: Exclude<HookName, 'before_prompt_build'>,
+    name: NotifyHookName,
     event: Readonly<object>,
     context: HookContext,
     signal: AbortSignal,
   ): Promise<HookOutcome<undefined>> {
-    return { value: undefined, failures: await this.#run(name, [event, context], signal, () => {}) };
+    return {
+      value: undefined,
+      failures: await this.#run(
+        name,
+        () => event,
+        context,
+        signal,
+        () => {},
+      ),
+    };
   }
 
+  /** `eventOf` is asked before each hook; null ends it. */
   async #run(
     name: HookName,
-    original: readonly [unknown, HookContext],
+    eventOf: () => object | null,
+    context: HookContext,
     signal: AbortSignal,
     take: (answer: unknown) => void,
   ): Promise<Failure[]> {
     const failures: Failure[] = [];
     for (const hook of this.#hooks.get(name) ?? []) {
+      const event = eventOf();
+      if (event === null) break;
       if (signal.aborted) {
         failures.push(this.#failure(name, hook, 'was not run: no time was left'));
         continue;
       }
       try {
         // A copy of its own: a hook must not be able to reach into the session that it is told about.
-        const [event, context] = frozen(structuredClone(original));
-        const call = async () => hook.handler(event, context);
+        const copies = frozen(structuredClone([event, context] as const));
+        const call = async () => hook.handler(...copies);
         take(await untilAborted(call(), signal));
       } catch (error) {
         failures.push(this.#failure(name, hook, signal.aborted ? 'did not answer in time' : messageOf(error)));

@@ -2,6 +2,7 @@ import { capText } from '../codex/cap-text.ts';
 import { idOf, objectOf } from '../codex/wire-values.ts';
 import { AttemptError, messageOf } from '../errors.ts';
 import type { Clock, HostTool, ToolResult } from '../ports.ts';
+import { textOfContent } from './content-text.ts';
 import { compileSchema, type SchemaCheck } from './schema.ts';
 import { toolName } from './tool-specs.ts';
 
@@ -159,9 +160,13 @@ function rejectOnAbort(signal: AbortSignal, stopped: AbortSignal): Promise<never
 function answerOf(result: ToolResult): Answer {
   if (typeof result === 'string') return { text: result, ok: true, wantsYield: false };
   const from = objectOf(result);
-  const { text } = from;
-  if (typeof text !== 'string') {
-    return { text: 'the tool failed: it returned neither a text nor { text }', ok: false, wantsYield: false };
+  const text = typeof from['text'] === 'string' ? from['text'] : textOfContent(from['content']);
+  if (text === null) {
+    return {
+      text: 'the tool failed: it returned neither a text, { text } nor { content }',
+      ok: false,
+      wantsYield: false,
+    };
   }
   return { text, ok: from['isError'] !== true, wantsYield: from['yield'] === true };
 }

@@ -38,6 +38,20 @@ export async function createFileAtomic(fs: SessionFs, path: string, text: string
   }
 }
 
+/**
+ * The time of the file system that `path` lies on, in milliseconds: what a file gets that is made beside it now. That
+ * clock may be another machine's. The folder must exist.
+ */
+export async function fileSystemNow(fs: SessionFs, path: string): Promise<number> {
+  const probe = temporaryName(path);
+  try {
+    await writeNew(fs, probe, '');
+    return (await fs.stat(probe)).mtimeMs;
+  } finally {
+    await removeIfPossible(fs, probe);
+  }
+}
+
 async function createInPlace(fs: SessionFs, path: string, text: string): Promise<boolean> {
   try {
     await writeNew(fs, path, text);

@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** What a look at a path tells. `size` in bytes. */
 export interface FileFacts {
@@ -32,7 +33,7 @@ export interface SessionFs {
   stat(path: string): Promise<FileFacts>;
   /** New files get mode 0600. */
   open(path: string, mode: OpenMode): Promise<SessionFileHandle>;
-  /** With parents, mode 0700. Resolves with the first folder that it had to make. */
+  /** With parents, mode 0700; a folder that is there is fine. Resolves with the first folder that it had to make. */
   mkdir(path: string): Promise<string | undefined>;
   readdir(path: string): Promise<string[]>;
   rename(from: string, to: string): Promise<void>;
@@ -59,7 +60,7 @@ export const nodeSessionFs: SessionFs = {
     return { kind, size: facts.size, mtimeMs: facts.mtimeMs, ino: facts.ino };
   },
   open: (path, mode) => open(path, FLAGS[mode], 0o600),
-  mkdir: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
+  mkdir: makeFolder,
   readdir: (path) => readdir(path),
   rename,
   link,
@@ -67,6 +68,38 @@ export const nodeSessionFs: SessionFs = {
   rmdir: (path) => rmdir(path),
   remove: (path) => rm(path, { recursive: true, force: true }),
 };
+
+/**
+ * Each folder is tried twice, before and after its parent is made: where nothing can be made at all (`/proc`) Node's
+ * recursive `mkdir` never comes to an end.
+ */
+async function makeFolder(path: string): Promise<string | undefined> {
+  const make = async (): Promise<string | undefined> => {
+    try {
+      await mkdir(path, { mode: 0o700 });
+      return path;
+    } catch (error) {
+      if (await isFolder(path)) return undefined;
+      throw error;
+    }
+  };
+  try {
+    return await make();
+  } catch (error) {
+    const parent = dirname(path);
+    if (errorCode(error) !== 'ENOENT' || parent === path) throw error;
+    const first = await makeFolder(parent);
+    const own = await make();
+    return first ?? own;
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+}
 
 /** The `code` of a file system error (`ENOENT`, …), or undefined for anything else. */
 export function errorCode(error: unknown): string | undefined {

@@ -1,5 +1,5 @@
 /**
- * A small JSON file of the side folder: replaced as a whole, set aside when it makes no sense.
+ * A small JSON file of the side folder: replaced as a whole, set aside by the session's owner when it makes no sense.
  */
 import { dirname } from 'node:path';
 import { AttemptError, messageOf } from '../errors.ts';
@@ -16,11 +16,13 @@ export interface JsonFileOptions<T> {
 }
 
 export interface JsonFile<T> {
-  /**
-   * Null when the file is absent, or makes no sense: that one is renamed to `<name>.bad`, with a warning.
-   * Rejects with AttemptError `session_unreadable`.
-   */
+  /** Null when the file is absent, or makes no sense. Writes nothing. Rejects with AttemptError `session_unreadable`. */
   read(): Promise<T | null>;
+  /**
+   * Renames a file that makes no sense to `<name>.bad`, with a warning. Resolves with its new path; null: there was none.
+   * Only for who holds the lock. Rejects with AttemptError `session_unreadable`.
+   */
+  setAside(): Promise<string | null>;
   /** Rejects with AttemptError `session_write_failed`; then the old value is still there. */
   write(value: T): Promise<void>;
   /** Removes the file; an absent one is fine. Rejects with AttemptError `session_write_failed`. */
@@ -31,7 +33,24 @@ export interface JsonFile<T> {
 export function jsonFile<T>(options: JsonFileOptions<T>): JsonFile<T> {
   const { path, fs } = options;
   return {
-    read: () => readJsonFile(options),
+    async read() {
+      try {
+        return (await look(options)).value;
+      } catch (error) {
+        throw sideFileFailed('session_unreadable', path, error);
+      }
+    },
+    async setAside() {
+      const bad = `${path}.bad`;
+      try {
+        if (!(await look(options)).isBad) return null;
+        await fs.rename(path, bad);
+      } catch (error) {
+        throw sideFileFailed('session_unreadable', path, error);
+      }
+      options.logger?.warn('session side file: not understood, set aside', { file: bad });
+      return bad;
+    },
     async write(value) {
       try {
         await fs.mkdir(dirname(path));
@@ -50,18 +69,10 @@ export function jsonFile<T>(options: JsonFileOptions<T>): JsonFile<T> {
   };
 }
 
-async function readJsonFile<T>(options: JsonFileOptions<T>): Promise<T | null> {
-  const { path, fs, parse, logger } = options;
-  try {
-    if ((await statOrNull(fs, path)) === null) return null;
-    const value = parse(parseJson((await readBytes(fs, path)).toString('utf8')));
-    if (value !== null) return value;
-    await fs.rename(path, `${path}.bad`);
-    logger?.warn('session side file: not understood, set aside', { file: `${path}.bad` });
-    return null;
-  } catch (error) {
-    throw sideFileFailed('session_unreadable', path, error);
-  }
+async function look<T>({ path, fs, parse }: JsonFileOptions<T>): Promise<{ value: T | null; isBad: boolean }> {
+  if ((await statOrNull(fs, path)) === null) return { value: null, isBad: false };
+  const value = parse(parseJson((await readBytes(fs, path)).toString('utf8')));
+  return { value, isBad: value === null };
 }
 
 /** Undefined when the text is no JSON. */

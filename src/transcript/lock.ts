@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { AttemptError } from '../errors.ts';
 import type { Clock, Logger } from '../ports.ts';
-import { createFileAtomic, removeIfPossible, writeFileAtomic } from './atomic-write.ts';
+import { createFileAtomic, fileSystemNow, removeIfPossible, writeFileAtomic } from './atomic-write.ts';
 import { errorCode, readBytes, type SessionFs, statOrNull } from './fs.ts';
 import { isProcessGone, processStartTime } from './process-identity.ts';
 import { parseObject } from './session-line.ts';
@@ -34,12 +34,15 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** A lock file that cannot be read is being written, or was left by a crash: after this many milliseconds the latter. */
-const UNREADABLE_LOCK_AGE_MS = 10_000;
+/**
+ * A lock file that makes no sense is being written (on a file system without hard links), or it is nobody's: this many
+ * milliseconds away from the file system's own time, on either side, it is the latter.
+ */
+const WRITING_MS = 5_000;
 
 /**
- * Takes the lock. Rejects with AttemptError `session_busy` when somebody else holds it, else with the file system's
- * error. Never waits.
+ * Takes the lock. Rejects with AttemptError `session_busy` when somebody else holds it, `session_unreadable` when
+ * something else than a file stands in its place, else with the file system's error. Never waits.
  */
 export async function acquireLock(options: LockOptions): Promise<HeldLock> {
   const { path, fs, clock } = options;
@@ -78,7 +81,8 @@ async function takeOver(options: LockOptions, text: string): Promise<boolean> {
     if (second.state === 'free') return false;
     if (second.state === 'held') throw busy(path, second.owner);
     await writeFileAtomic(fs, path, text);
-    options.logger?.warn('session lock: taken over from a process that is gone', { pid: second.owner?.pid ?? null });
+    const whose = second.owner === null ? 'nobody: the lock file made no sense' : 'a process that is gone';
+    options.logger?.warn(`session lock: taken over from ${whose}`, { pid: second.owner?.pid ?? null });
     return true;
   } finally {
     await claim.release();
@@ -86,13 +90,14 @@ async function takeOver(options: LockOptions, text: string): Promise<boolean> {
 }
 
 async function look(options: LockOptions): Promise<Look> {
-  const { path, fs, clock } = options;
+  const { path, fs } = options;
   const facts = await statOrNull(fs, path);
+  if (facts !== null && facts.kind !== 'file') throw notALock(path, facts.kind);
   const owner = facts === null ? null : await readOwner(fs, path);
   if (facts === null || owner === 'absent') return { state: 'free', owner: null };
   if (owner === null) {
-    const isOld = clock.now() - facts.mtimeMs > UNREADABLE_LOCK_AGE_MS;
-    return { state: isOld ? 'stale' : 'held', owner: null };
+    const isBeingWritten = Math.abs((await fileSystemNow(fs, path)) - facts.mtimeMs) <= WRITING_MS;
+    return { state: isBeingWritten ? 'held' : 'stale', owner: null };
   }
   const isGone = owner.host === hostname() && isProcessGone(owner.pid, owner.startTime);
   return { state: isGone ? 'stale' : 'held', owner };
@@ -120,6 +125,15 @@ function ownerOf(text: string): LockOwner | null {
 async function release(fs: SessionFs, path: string, token: string): Promise<void> {
   const owner = await readOwner(fs, path);
   if (owner !== null && owner !== 'absent' && owner.token === token) await removeIfPossible(fs, path);
+}
+
+function notALock(path: string, kind: 'folder' | 'other'): AttemptError {
+  const what = kind === 'folder' ? 'a folder' : 'not a regular file';
+  return new AttemptError(
+    'session_unreadable',
+    `The session cannot be locked: ${path} is ${what}, where its lock file belongs. Move it away, or name another session file.`,
+    { data: { path } },
+  );
 }
 
 function busy(path: string, owner: LockOwner | null): AttemptError {

@@ -15,8 +15,13 @@ export interface OutboxOptions {
   logger?: Logger | undefined;
 }
 
+/** The queue, and what the session's owner does with records that make no sense. */
+export interface Outbox extends OutboxStore {
+  /** As `JsonFile.setAside`, for every record. Resolves with the new paths. */
+  setAside(): Promise<string[]>;
+}
+
 interface StoredRecord {
-  name: string;
   file: JsonFile<OutboxRecord>;
   record: OutboxRecord;
 }
@@ -24,7 +29,7 @@ interface StoredRecord {
 const RECORD_NAME = /^\d{12}\.json$/;
 
 /** The outbox in `folder`. Its calls are carried out one after the other. */
-export function openOutbox(options: OutboxOptions): OutboxStore {
+export function openOutbox(options: OutboxOptions): Outbox {
   const serial = createSerial();
   return {
     list: () => serial(async () => (await readRecords(options)).map(({ record }) => record)),
@@ -34,7 +39,7 @@ export function openOutbox(options: OutboxOptions): OutboxStore {
       await serial(async () => {
         const stored = await readRecords(options);
         if (stored.some((one) => one.record.advancementKey === frozen.advancementKey)) return;
-        const number = Number.parseInt(stored.at(-1)?.name ?? '0', 10) + 1;
+        const number = Number.parseInt((await recordNames(options)).at(-1) ?? '0', 10) + 1;
         await recordFile(options, `${String(number).padStart(12, '0')}.json`).write(frozen);
       });
     },
@@ -44,22 +49,32 @@ export function openOutbox(options: OutboxOptions): OutboxStore {
           if (record.advancementKey === advancementKey) await file.clear();
         }
       }),
+    setAside: () =>
+      serial(async () => {
+        const aside: string[] = [];
+        for (const name of await recordNames(options)) {
+          const bad = await recordFile(options, name).setAside();
+          if (bad !== null) aside.push(bad);
+        }
+        return aside;
+      }),
   };
 }
 
 async function readRecords(options: OutboxOptions): Promise<StoredRecord[]> {
   const records: StoredRecord[] = [];
-  for (const name of (await recordNames(options)).sort()) {
+  for (const name of await recordNames(options)) {
     const file = recordFile(options, name);
     const record = await file.read();
-    if (record !== null) records.push({ name, file, record });
+    if (record !== null) records.push({ file, record });
   }
   return records;
 }
 
+/** In the order of acceptance. */
 async function recordNames({ folder, fs }: OutboxOptions): Promise<string[]> {
   try {
-    return (await fs.readdir(folder)).filter((name) => RECORD_NAME.test(name));
+    return (await fs.readdir(folder)).filter((name) => RECORD_NAME.test(name)).sort();
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
     throw sideFileFailed('session_unreadable', folder, error);

@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { AttemptError, messageOf } from '../errors.ts';
 import type { Clock, Logger } from '../ports.ts';
 import { errorCode, nodeSessionFs, type SessionFs, statOrNull } from './fs.ts';
+import { realSessionFile } from './real-path.ts';
 import { createSessionTranscript } from './session-transcript.ts';
 import { sidePaths } from './side-folder.ts';
 
@@ -27,7 +28,7 @@ export interface EndedSession {
 
 /**
  * Takes away bindings of both realms, journal, outbox and everything else in the side folder, then renames the session
- * file to `<file>.reset-<time>`. Rejects with AttemptError `session_not_found`, `session_busy`, `session_not_a_file`,
+ * file to `<file>.reset-<time>`. A link stays, and leads to where the next session is made. Rejects with AttemptError `session_not_found`, `session_busy`, `session_not_a_file`,
  * `session_unreadable`, `session_invalid`, and then nothing has changed; `session_write_failed`.
  */
 export function resetSessionFiles(options: EndSessionOptions): Promise<EndedSession & { archivedTo: string }> {
@@ -52,18 +53,24 @@ async function endSession<T extends object>(
 ): Promise<EndedSession & T> {
   const { clock, logger, fs = nodeSessionFs } = options;
   const sessionFile = resolve(options.sessionFile);
+  const realFile = realSessionFile(sessionFile);
   const transcript = createSessionTranscript({
     sessionFile,
+    realFile,
     realm: '',
     cwd: '',
     clock,
     fs,
     logger,
     newId: () => '',
-    dropOrphans: () => Promise.reject(notFound(sessionFile)),
+    prepare: async () => {
+      // Gone since we looked.
+      if ((await statOrNull(fs, realFile)) === null) throw notFound(sessionFile);
+      return { sessionId: null, notices: [] };
+    },
   });
   // Any other trouble with the path is for `open` to name.
-  const isAbsent = await statOrNull(fs, sessionFile).then(
+  const isAbsent = await statOrNull(fs, realFile).then(
     (facts) => facts === null,
     () => false,
   );
@@ -71,13 +78,13 @@ async function endSession<T extends object>(
   try {
     const { sessionId } = await transcript.open(new AbortController().signal);
     // The side files go first: when this breaks off, a session without a binding is left, never a binding without its session.
-    const removed = await emptySideFolder(fs, sessionFile);
-    const ended = await endFile(fs, sessionFile);
+    const removed = await emptySideFolder(fs, realFile);
+    const ended = await endFile(fs, realFile);
     await transcript.close();
     return { sessionFile, sessionId, removed, ...ended };
   } catch (error) {
     await transcript.close();
-    throw error instanceof AttemptError ? error : writeFailed(sessionFile, error);
+    throw error instanceof AttemptError ? error : writeFailed(realFile, error);
   }
 }
 

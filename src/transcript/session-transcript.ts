@@ -12,7 +12,7 @@ import type {
   TranscriptRow,
   TranscriptView,
 } from '../ports.ts';
-import { errorCode, type SessionFs } from './fs.ts';
+import { errorCode, type SessionFs, statOrNull } from './fs.ts';
 import { acquireLock, type HeldLock } from './lock.ts';
 import type { AgentMessage } from './messages.ts';
 import { entryView, messageOfEntry, sameContent, viewOf } from './row-view.ts';
@@ -29,8 +29,10 @@ const SESSION_FILE_VERSION = 3;
 const LOCK_TRIES = 5;
 
 export interface SessionTranscriptOptions {
-  /** Absolute. */
+  /** Absolute; as the caller named it. */
   sessionFile: string;
+  /** Where it lies: `realSessionFile` of it. Lock and side folder are beside that. */
+  realFile: string;
   realm: string;
   /** Goes into the header of a new file. */
   cwd: string;
@@ -38,16 +40,23 @@ export interface SessionTranscriptOptions {
   fs: SessionFs;
   logger?: Logger | undefined;
   newId: () => string;
-  /** Called by `open` when the session is ours and its file is absent: takes away what belonged to an earlier file. */
-  dropOrphans: () => Promise<void>;
+  /** Called by `open` once the session is ours. `isNew`: its file is absent or empty. */
+  prepare: (isNew: boolean) => Promise<PreparedSession>;
+}
+
+/** What the side files say at `open`. */
+export interface PreparedSession {
+  /** The id that a new session was given before a crash kept its file from being made; null: none. */
+  sessionId: string | null;
+  notices: readonly string[];
 }
 
 /** The transcript port over a session file. All calls are carried out one after the other. */
 export function createSessionTranscript(options: SessionTranscriptOptions): Transcript {
-  const { sessionFile, fs, clock, logger, newId } = options;
+  const { sessionFile, realFile, fs, clock, logger, newId } = options;
   const serial = createSerial();
-  const file = new SessionFile({ path: sessionFile, fs, logger });
-  const side = sidePaths(sessionFile, options.realm);
+  const file = new SessionFile({ path: realFile, fs, logger });
+  const side = sidePaths(realFile, options.realm);
   const folder = new SideFolder(side.folder, fs);
   /** Rows of another writer that stand for a row of ours, by our key. */
   const adopted = new Map<string, string>();
@@ -62,14 +71,14 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Tran
     lock ??= await takeLock();
     try {
       await file.refresh();
-      if (!file.exists) await options.dropOrphans();
+      const prepared = await options.prepare(file.index.size === 0);
       if (isGivenUp()) throw aborted();
-      const opened = {
+      newSessionId = prepared.sessionId ?? newSessionId;
+      return {
         existed: file.exists,
         sessionId: sessionId(),
-        notices: sessionNotices(sessionFile, file.index, options.realm),
+        notices: [...sessionNotices(sessionFile, file.index, options.realm), ...prepared.notices],
       };
-      return opened;
     } catch (error) {
       await letGo();
       throw error;
@@ -84,7 +93,7 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Tran
       } catch (error) {
         if (errorCode(error) === 'ENOENT' && tries < LOCK_TRIES) continue;
         await folder.removeIfUnused();
-        throw error instanceof AttemptError ? error : lockFailed(side.folder, error);
+        throw error instanceof AttemptError ? error : await lockFailed(fs, side.folder, error);
       }
     }
   }
@@ -122,9 +131,9 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Tran
     const lines: NewLine[] = [];
     const created = new Set<string>();
     let parentId = file.index.leaf?.id ?? null;
-    for (const { idempotencyKey: key, message } of rows) {
+    for (const { idempotencyKey: key, message, original } of rows) {
       if (created.has(key) || find(file.index, key) !== undefined) continue;
-      const twin = lines.length === 0 ? unkeyedTwin(file.index, message) : undefined;
+      const twin = lines.length === 0 ? unkeyedTwin(file.index, [message, original ?? message]) : undefined;
       if (twin !== undefined) {
         adopted.set(key, twin.viewId);
         continue;
@@ -185,15 +194,15 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Tran
 
 /**
  * The row that another writer has put down for the same prompt (BL-31): the last row of the branch, a user's, without
- * a key, with the same content. A row that was answered since is an earlier turn's.
+ * a key, with the content of one of these messages. A row that was answered since is an earlier turn's.
  */
-function unkeyedTwin(index: SessionIndex, message: AgentMessage): IndexedEntry | undefined {
-  if (message.role !== 'user') return undefined;
+function unkeyedTwin(index: SessionIndex, messages: readonly AgentMessage[]): IndexedEntry | undefined {
+  if (messages.some((message) => message.role !== 'user')) return undefined;
   const last = index.branch().at(-1);
   if (last === undefined) return undefined;
   const row = messageOfEntry(last);
   if (row.role !== 'user' || row.idempotencyKey !== undefined) return undefined;
-  return sameContent(row, message) ? last : undefined;
+  return messages.some((message) => sameContent(row, message)) ? last : undefined;
 }
 
 /** A stable id for a session file without one: the same file is the same session in every run. */
@@ -201,12 +210,22 @@ function identityOf(firstLine: string): string {
   return `session-${createHash('sha256').update(firstLine).digest('hex').slice(0, 32)}`;
 }
 
-function lockFailed(path: string, cause: unknown): AttemptError {
+async function lockFailed(fs: SessionFs, path: string, cause: unknown): Promise<AttemptError> {
   const reason = errorCode(cause) ?? null;
+  const data = { path, reason };
+  const facts = await statOrNull(fs, path).catch(() => null);
+  if (facts !== null && facts.kind !== 'folder') {
+    return new AttemptError(
+      'session_unreadable',
+      `The session cannot be used: ${path} is not a folder, and its side folder belongs there. Move it away, or name another session file.`,
+      { cause, data },
+    );
+  }
   const isFull = reason === 'ENOSPC' || reason === 'EDQUOT';
   return new AttemptError(
     isFull ? 'session_write_failed' : 'session_unreadable',
-    `The session cannot be used, its side folder ${path} cannot be written: ${messageOf(cause)}`,
-    { cause, data: { path, reason } },
+    `The session cannot be used, its side folder ${path} cannot be written: ${messageOf(cause)}. ` +
+      `${isFull ? 'Make room there, or name' : 'Name'} a file in a folder that can be written (--session FILE); new sessions go where CODEX_ATTEMPT_HOME says.`,
+    { cause, data },
   );
 }

@@ -19,7 +19,7 @@ export interface SidePaths {
 /** The realm whose threads live in a Codex home of their own. */
 export const REHEARSAL_REALM = 'rehearsal';
 
-/** The paths of `sessionFile`'s side files, the binding's for `realm` (any other than `rehearsal`: the real one). */
+/** The paths of the side files of `sessionFile` (`realSessionFile` of what the user named), the binding's for `realm` (any other than `rehearsal`: the real one). */
 export function sidePaths(sessionFile: string, realm: string): SidePaths {
   const folder = `${sessionFile}.attempt`;
   const real = join(folder, 'binding.json');

@@ -2,13 +2,13 @@
  * The values of the side files, taken from parsed JSON. Total; null: not such a value. A binding of an older form that
  * lacks optional facts stays valid (spec T1): what is not known is null, and null is always safe.
  */
-import type { BoundThread, OutboxRecord, ThreadBinding, TranscriptRow, TurnIntent } from '../ports.ts';
+import type { BoundThread, NativeContext, OutboxRecord, ThreadBinding, TranscriptRow, TurnIntent } from '../ports.ts';
 import { isAgentMessage, isObject } from './session-line.ts';
 
 /** Which threads belong to a session. One thread that makes no sense makes the whole binding unknown. */
 export function parseThreadBinding(value: unknown): ThreadBinding | null {
   if (!isObject(value) || value['version'] !== 1) return null;
-  const { realm, threads } = value;
+  const { realm, threads, sessionId } = value;
   if (typeof realm !== 'string' || !Array.isArray(threads)) return null;
   const bound: BoundThread[] = [];
   for (const thread of threads) {
@@ -16,13 +16,14 @@ export function parseThreadBinding(value: unknown): ThreadBinding | null {
     if (parsed === null) return null;
     bound.push(parsed);
   }
-  return { version: 1, realm, threads: bound };
+  return { version: 1, realm, ...(typeof sessionId === 'string' ? { sessionId } : {}), threads: bound };
 }
 
 function parseBoundThread(value: unknown): BoundThread | null {
   if (!isObject(value)) return null;
   const { threadId, toolFingerprint, engine } = value;
   if (typeof threadId !== 'string' || threadId === '' || typeof toolFingerprint !== 'string') return null;
+  const context = parseContext(value['context']);
   return {
     threadId,
     toolFingerprint,
@@ -30,7 +31,18 @@ function parseBoundThread(value: unknown): BoundThread | null {
     epoch: stringOrNull(value['epoch']),
     instructionsHash: stringOrNull(value['instructionsHash']),
     seenEntryId: stringOrNull(value['seenEntryId']),
+    ...(context === null ? {} : { context }),
   };
+}
+
+function parseContext(value: unknown): NativeContext | null {
+  if (!isObject(value)) return null;
+  const { tokens, window } = value;
+  return isCount(tokens) && isCount(window) && window > 0 ? { tokens, window } : null;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 function parseEngine(value: unknown): BoundThread['engine'] {
@@ -42,11 +54,25 @@ function parseEngine(value: unknown): BoundThread['engine'] {
 /** The intent of a turn. */
 export function parseTurnIntent(value: unknown): TurnIntent | null {
   if (!isObject(value) || value['version'] !== 1) return null;
-  const { attemptId, threadId, realm } = value;
+  const { attemptId, threadId, realm, sessionId } = value;
   const promptRow = parseRow(value['promptRow']);
   if (typeof attemptId !== 'string' || typeof threadId !== 'string' || typeof realm !== 'string') return null;
   if (promptRow === null) return null;
-  return { version: 1, attemptId, threadId, turnId: stringOrNull(value['turnId']), promptRow, realm };
+  return {
+    version: 1,
+    attemptId,
+    ...(typeof sessionId === 'string' ? { sessionId } : {}),
+    threadId,
+    turnId: stringOrNull(value['turnId']),
+    promptRow,
+    realm,
+    ...parseAccepted(value['accepted']),
+  };
+}
+
+function parseAccepted(value: unknown): Pick<TurnIntent, 'accepted'> {
+  if (!isObject(value) || typeof value['engineId'] !== 'string') return {};
+  return { accepted: { engineId: value['engineId'], isHeartbeat: value['isHeartbeat'] === true } };
 }
 
 function parseRow(value: unknown): TranscriptRow | null {

@@ -4,9 +4,10 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Clock, Logger, SessionStore } from '../ports.ts';
-import { nodeSessionFs, type SessionFs, statOrNull } from './fs.ts';
+import { nodeSessionFs, type SessionFs } from './fs.ts';
 import { jsonFile } from './json-file.ts';
 import { openOutbox } from './outbox.ts';
+import { realSessionFile } from './real-path.ts';
 import { createSessionTranscript } from './session-transcript.ts';
 import { sidePaths } from './side-folder.ts';
 import { parseThreadBinding, parseTurnIntent } from './side-values.ts';
@@ -29,30 +30,51 @@ export interface SessionStoreOptions {
 
 /**
  * The store of one session. Touches nothing until it is used: `transcript.open` takes the lock and makes the side
- * folder, the first append makes the session file. Reading works without `open`, appending does not.
+ * folder, the first append makes the session file. Reading works without `open`, and writes nothing; appending does not.
+ * A path that is a link, or leads through one, stands for what it leads to. Throws AttemptError `session_unreadable`
+ * when links go in a circle.
  */
 export function openSessionStore(options: SessionStoreOptions): SessionStore {
   const { realm, cwd, clock, logger, fs = nodeSessionFs, newId = randomUUID } = options;
   const sessionFile = resolve(options.sessionFile);
-  const paths = sidePaths(sessionFile, realm);
-  return {
-    transcript: createSessionTranscript({
-      sessionFile,
-      realm,
-      cwd,
-      clock,
-      fs,
-      logger,
-      newId,
-      async dropOrphans() {
-        // A binding belongs to the session file (spec T2): without the file its threads are another conversation's. A
-        // journal says that the first turn of this very session broke off before its row was written.
-        if ((await statOrNull(fs, paths.journal)) !== null) return;
-        for (const path of paths.bindings) await fs.remove(path);
-      },
-    }),
-    bindings: jsonFile({ path: paths.binding, fs, parse: parseThreadBinding, logger }),
-    journal: jsonFile({ path: paths.journal, fs, parse: parseTurnIntent, logger }),
-    outbox: openOutbox({ folder: paths.outbox, fs, logger }),
-  };
+  const realFile = realSessionFile(sessionFile);
+  const paths = sidePaths(realFile, realm);
+  const bindings = jsonFile({ path: paths.binding, fs, parse: parseThreadBinding, logger });
+  const journal = jsonFile({ path: paths.journal, fs, parse: parseTurnIntent, logger });
+  const outbox = openOutbox({ folder: paths.outbox, fs, logger });
+
+  async function setAside(): Promise<string[]> {
+    const binding = await bindings.setAside();
+    const intent = await journal.setAside();
+    return [
+      ...(binding === null ? [] : [notice(binding, 'a new native thread is started')]),
+      ...(intent === null ? [] : [notice(intent, 'a turn that broke off is not looked for')]),
+      ...(await outbox.setAside()).map((record) => notice(record, 'the context engine does not get the turn in it')),
+    ];
+  }
+
+  const transcript = createSessionTranscript({
+    sessionFile,
+    realFile,
+    realm,
+    cwd,
+    clock,
+    fs,
+    logger,
+    newId,
+    async prepare(isNew) {
+      const notices = await setAside();
+      if (!isNew) return { sessionId: null, notices };
+      // A binding belongs to the session file (spec T2): without the file its threads are another conversation's. A
+      // journal says that the first turn of this very session broke off before its row was written.
+      const intent = await journal.read();
+      if (intent === null) for (const path of paths.bindings) await fs.remove(path);
+      return { sessionId: intent?.sessionId ?? null, notices };
+    },
+  });
+  return { transcript, bindings, journal, outbox };
+}
+
+function notice(path: string, consequence: string): string {
+  return `A file beside the session made no sense and was set aside as ${path}: ${consequence}.`;
 }

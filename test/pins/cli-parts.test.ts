@@ -6,12 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../../src/attempt/types.ts';
 import { CONFIG_KEYS, loadSettings } from '../../src/cli/config.ts';
 import { EXIT, exitOfCode, exitOfResult } from '../../src/cli/exit.ts';
-import type { CliIo, OutputStream } from '../../src/cli/io.ts';
+import { type CliIo, callerFolder, type OutputStream } from '../../src/cli/io.ts';
 import { createProgress, elapsedText, forPeople, type ProgressMode } from '../../src/cli/progress.ts';
 import { readPrompt } from '../../src/cli/prompt.ts';
-import { refusedRun } from '../../src/cli/run-events.ts';
-import type { StopSignal, StopSignals } from '../../src/cli/signals.ts';
+import { openRequestRecord } from '../../src/cli/request-record.ts';
+import { endedBy, newRun, noteEvent } from '../../src/cli/run-events.ts';
+import { rememberedSignals, type StopSignal, type StopSignals } from '../../src/cli/signals.ts';
 import { watchForStop } from '../../src/cli/stop.ts';
+import { tell } from '../../src/cli/tell.ts';
 import { readTimeout } from '../../src/cli/values.ts';
 import { AttemptError, ERROR_CODES } from '../../src/errors.ts';
 import { FakeClock } from '../wire/fakes/clock.ts';
@@ -85,7 +87,7 @@ describe('exit codes', () => {
   });
 
   const result = (fields: Partial<AttemptResult>): AttemptResult => ({
-    ...refusedRun(new Error('x'), ''),
+    ...endedBy(new Error('x'), newRun()),
     attemptId: 'a',
     sessionId: 's',
     ...fields,
@@ -167,6 +169,30 @@ describe('settings', () => {
     });
   });
 
+  it.each([{}, { HOME: '' }, { HOME: 'relative' }])('without a home folder (%j) there is none', async (env) => {
+    const io = { ...ioOf(), env };
+    expect((await loadSettings(io, {}, work())).home).toBeNull();
+    expect((await loadSettings({ ...io, env: { ...env, CODEX_ATTEMPT_HOME: '/h' } }, {}, work())).home).toBe('/h');
+  });
+
+  it.each(['[1]', ' [1]', '"x"', '5', 'null', 'true'])('engine configuration %j is refused', async (config) => {
+    const refused = loadSettings(ioOf(), { engine: 'example', 'engine-config': config }, work());
+    await expect(refused).rejects.toMatchObject({
+      code: 'usage',
+      message: '--engine-config must hold a JSON object, {…}',
+    });
+  });
+
+  it('engine configuration needs an engine, wherever that is named', async () => {
+    const flags = { 'engine-config': '{}' };
+    await expect(loadSettings(ioOf(), flags, work())).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('--engine-config needs an engine'),
+    });
+    const io = ioOf({ CODEX_ATTEMPT_ENGINE: 'example' });
+    expect(await loadSettings(io, flags, work())).toMatchObject({ engineConfig: {} });
+  });
+
   it('an empty variable is none', async () => {
     expect(await loadSettings(ioOf({ CODEX_ATTEMPT_MODEL: '', CODEX_PATH: '' }), {}, work())).toEqual({
       home: path.join(folder, '.codex-attempt'),
@@ -189,7 +215,7 @@ describe('settings', () => {
 
   it.each([
     ['{', 'is not JSON'],
-    ['[]', 'must hold an object'],
+    ['[]', 'must hold a JSON object'],
     ['{"modle":"x"}', 'unknown key "modle"'],
     ['{"model":7}', 'model in '],
     ['{"logLevel":"loud"}', 'logLevel in '],
@@ -237,6 +263,23 @@ describe('the prompt', () => {
     const stdin = Object.assign(Readable.from(['x']), { isTTY: true });
     await expect(readPrompt(ioOf({}, stdin), [], never)).rejects.toMatchObject({ code: 'usage' });
     expect(stdin.readableDidRead).toBe(false);
+  });
+
+  it.each([
+    ['bytes that are none', [Buffer.from([0x68, 0xff, 0x69])]],
+    ['a character that is cut off at the end', [Buffer.from('é').subarray(0, 1)]],
+    ['another encoding', [Buffer.from('hello', 'utf16le').subarray(0, 3), Buffer.from([0xd8])]],
+  ])('that is not UTF-8 is a usage error: %s', async (_, chunks) => {
+    const refused = readPrompt(ioOf({}, Readable.from(chunks)), ['-'], never);
+    await expect(refused).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('not UTF-8') });
+  });
+
+  it.each([
+    ['on the command line', ['a\0b'], []],
+    ['on stdin', [], [Buffer.from('a\0b')]],
+  ])('with a NUL %s is a usage error', async (_, words, chunks) => {
+    const refused = readPrompt(ioOf({}, Readable.from(chunks)), words, never);
+    await expect(refused).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('NUL') });
   });
 
   it('being read can be stopped', async () => {
@@ -351,7 +394,7 @@ describe('stopping', () => {
       return () => calls.push('released');
     };
     const io = ioOf();
-    const stop = watchForStop(io, onSignals, (code) => calls.push(`exit ${code}`));
+    const stop = watchForStop(io, onSignals, () => calls.push('exit'));
     const target = {
       abort: () => calls.push('abort'),
       kill: () => calls.push('kill'),
@@ -360,14 +403,14 @@ describe('stopping', () => {
     return { stop, calls, target, signal: (name: StopSignal) => signal(name), stdout: io.stdout as Screen };
   }
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s once aborts, twice kills and exits with 130', (name) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s once aborts, twice kills and exits', (name) => {
     const { stop, calls, target, signal } = watch();
     stop.attach(target);
     signal(name);
     expect(calls).toEqual([`${name}: stopping the attempt; once more ends it at once`, 'abort']);
     expect([stop.signal.aborted, stop.signalled]).toEqual([true, true]);
     signal('SIGINT');
-    expect(calls.slice(2)).toEqual(['kill', 'exit 130']);
+    expect(calls.slice(2)).toEqual(['kill', 'exit']);
   });
 
   it('before an attempt is there stops the attempt that comes', () => {
@@ -384,25 +427,144 @@ describe('stopping', () => {
     expect(calls).toEqual(['abort']);
     expect([stop.signal.aborted, stop.signalled, stop.unread]).toEqual([true, false, true]);
   });
+
+  it('a stdout that cannot be written stops nothing, and is named', () => {
+    const { stop, calls, target, stdout } = watch();
+    stop.attach(target);
+    stdout.onError(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
+    stdout.onError(Object.assign(new Error('gone'), { code: 'ERR_STREAM_DESTROYED' }));
+    expect(calls).toEqual([]);
+    expect([stop.signal.aborted, stop.unread, stop.outputError?.message]).toEqual([
+      false,
+      false,
+      'stdout cannot be written: ENOSPC: no space left on device, write',
+    ]);
+  });
+
+  it('signals that come before anybody listens are told to the first who does', () => {
+    let signal: (name: StopSignal) => void = () => undefined;
+    const released: string[] = [];
+    const signals = rememberedSignals((listener) => {
+      signal = listener;
+      return () => released.push('released');
+    });
+    signal('SIGINT');
+    const told: StopSignal[] = [];
+    const release = signals((name) => told.push(name));
+    signal('SIGTERM');
+    expect(told).toEqual(['SIGINT', 'SIGTERM']);
+    release();
+    expect(released).toEqual(['released']);
+  });
 });
 
-it('a refused run has the shape of an attempt that settled', () => {
-  expect(refusedRun(new AttemptError('codex_no_credentials', 'no key, not even api_key=abcdef'), '/s.jsonl')).toEqual({
-    type: 'attempt.settled',
-    attemptId: null,
-    outcome: 'failed',
-    states: [],
-    text: '',
-    sessionFile: '/s.jsonl',
-    sessionId: null,
-    threadId: null,
-    turnId: null,
-    usage: null,
-    degraded: [],
-    finalization: { method: 'none', ok: true, reason: 'not-accepted' },
-    maintenance: { ran: false, reason: 'failed-turn' },
-    replaySafe: true,
-    deniedApprovals: [],
-    error: { code: 'codex_no_credentials', message: 'no key, not even api_key=[redacted]' },
+describe('a run that ends without the word of its attempt', () => {
+  it('has the shape of an attempt that settled', () => {
+    const run = { ...newRun(), sessionFile: '/s.jsonl' };
+    expect(endedBy(new AttemptError('codex_no_credentials', 'no key, not even api_key=abcdef'), run)).toEqual({
+      type: 'attempt.settled',
+      attemptId: null,
+      outcome: 'failed',
+      states: [],
+      text: '',
+      sessionFile: '/s.jsonl',
+      sessionId: null,
+      threadId: null,
+      turnId: null,
+      usage: null,
+      degraded: [],
+      finalization: { method: 'none', ok: true, reason: 'not-accepted' },
+      maintenance: { ran: false, reason: 'failed-turn' },
+      replaySafe: true,
+      deniedApprovals: [],
+      error: { code: 'codex_no_credentials', message: 'no key, not even api_key=[redacted]' },
+    });
+  });
+
+  it('tells what is known of an attempt that had begun', () => {
+    const run = newRun();
+    noteEvent(run, { type: 'attempt.started', attemptId: 'a', sessionId: 's', sessionFile: '/s.jsonl' });
+    for (const state of ['bootstrap', 'bootstrap', 'turning', 'turning']) {
+      noteEvent(run, { type: 'attempt.state', state, path: state });
+    }
+    noteEvent(run, { type: 'thread.started', thread_id: 't' });
+    expect(endedBy(new AttemptError('aborted', 'twice'), run)).toMatchObject({
+      attemptId: 'a',
+      sessionId: 's',
+      threadId: 't',
+      outcome: 'aborted',
+      states: ['bootstrap', 'turning', 'aborted'],
+      finalization: { method: 'none', ok: false, reason: 'not-finalized' },
+      maintenance: { ran: false, reason: 'aborted' },
+      replaySafe: false,
+      error: { code: 'aborted', message: 'twice' },
+    });
+  });
+});
+
+describe('what a person is told of an attempt', () => {
+  const lines: string[] = [];
+  beforeEach(() => {
+    lines.length = 0;
+  });
+  const hear = (event: Parameters<typeof tell>[0]): void =>
+    tell(event, false, {
+      state: (name) => lines.push(`state ${name}`),
+      tokens: (total) => lines.push(`tokens ${total}`),
+      note: (text) => lines.push(`note ${text}`),
+      warn: (text) => lines.push(`warn ${text}`),
+    });
+  const call = (fields: object) => ({
+    type: 'item.completed' as const,
+    item: {
+      id: 'i',
+      type: 'dynamic_tool_call',
+      namespace: null,
+      tool: 'look',
+      arguments: { key: 'secret' },
+      ...fields,
+    },
+  });
+
+  it('notices and degraded steps are warnings', () => {
+    hear({ type: 'attempt.notice', message: 'the engine blocked the event loop' });
+    hear({ type: 'attempt.degraded', state: 'assembling', code: 'engine_failed', message: 'it threw' });
+    expect(lines).toEqual(['warn the engine blocked the event loop', 'warn assembling: it threw (engine_failed)']);
+  });
+
+  it('a tool call that failed is a warning without its arguments; one that did not is none', () => {
+    hear(call({ success: true }));
+    hear(call({ success: null }));
+    hear(call({ success: false }));
+    hear(call({ success: false, namespace: 'my' }));
+    expect(lines).toEqual([
+      'warn the tool look failed; the model was told why',
+      'warn the tool my.look failed; the model was told why',
+    ]);
+  });
+});
+
+describe('the record of requests', () => {
+  it('that cannot be written ends with one line and throws nothing', () => {
+    const told: string[] = [];
+    const record = openRequestRecord('/dev/full', (message) => told.push(message));
+    record.add({});
+    record.add({});
+    record.close();
+    expect(told).toEqual([
+      '--record-requests: /dev/full cannot be written, no more requests are recorded: ENOSPC: no space left on device, write',
+    ]);
+  });
+});
+
+describe('the folder of the caller', () => {
+  const npm = { npm_lifecycle_event: 'codex-attempt', INIT_CWD: '/caller', npm_package_json: '/package/package.json' };
+  it.each([
+    ['npm run codex-attempt', npm, '/package', '/caller'],
+    ['another script', { ...npm, npm_lifecycle_event: 'start' }, '/package', '/package'],
+    ['a process that such a run starts elsewhere', npm, '/elsewhere', '/elsewhere'],
+    ['no npm', { INIT_CWD: '/caller' }, '/here', '/here'],
+  ])('%s', (_, env, cwd, expected) => {
+    expect(callerFolder(env, cwd)).toBe(expected);
   });
 });

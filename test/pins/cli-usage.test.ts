@@ -1,6 +1,6 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CliBench, type CliOptions, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
+import { type CliBench, type CliOptions, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
 
 let bench: CliBench;
 beforeEach(async () => {
@@ -37,6 +37,7 @@ process.stdin.once('data', (line) => console.log(JSON.stringify({ id: JSON.parse
 process.stdin.on('end', () => process.exit(0));
 `;
 const CRASHING_CODEX = '#!/bin/sh\necho "cannot go on" >&2\nexit 3\n';
+const LOUD_CODEX = '#!/bin/sh\nwhile :; do printf "\\033[31m\\001noise\\007\\n"; done\n';
 const TOO_LONG = '😀'.repeat(1_048_577);
 
 const BAD_INPUTS: BadInput[] = [
@@ -204,6 +205,109 @@ const BAD_INPUTS: BadInput[] = [
     code: 'usage',
     names: '--trace',
   },
+  ...['-o', '--trace', '--record-requests'].flatMap((flag): BadInput[] => {
+    const name = flag === '-o' ? '--output-last-message' : flag;
+    return [
+      {
+        name: `${flag} on a folder`,
+        args: [...RUN, flag, 'folder', 'hi'],
+        exit: 2,
+        code: 'usage',
+        names: `${name} needs a file`,
+      },
+      {
+        name: `${flag} in a folder that is not there`,
+        args: [...RUN, flag, 'nowhere/file', 'hi'],
+        exit: 2,
+        code: 'usage',
+        names: `${name}: there is no folder`,
+      },
+      {
+        name: `${flag} below a file`,
+        args: [...RUN, flag, 'session.jsonl/file', 'hi'],
+        exit: 2,
+        code: 'usage',
+        names: 'session.jsonl is not a folder',
+      },
+      {
+        name: `${flag} on the file of another flag`,
+        args: [...RUN, flag, './out', flag === '-o' ? '--trace' : '-o', 'folder/../out', 'hi'],
+        exit: 2,
+        code: 'usage',
+        names: 'name the same file',
+      },
+      {
+        name: `${flag} on the script`,
+        args: [...RUN, '--rehearse-script', 'script.json', flag, './script.json', 'hi'],
+        files: { 'script.json': '{"steps":[]}' },
+        exit: 2,
+        code: 'usage',
+        names: `${name} and --rehearse-script name the same file`,
+      },
+    ];
+  }),
+  {
+    name: 'a flag that is given twice',
+    args: [...RUN, '--model', 'a', '--model', 'b', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--model is given twice',
+  },
+  {
+    name: 'a prompt that begins with -',
+    args: [...RUN, '--do this'],
+    exit: 2,
+    code: 'usage',
+    names: 'goes behind --',
+  },
+  {
+    name: 'engine configuration without an engine',
+    args: [...RUN, '--engine-config', '{}', 'hi'],
+    exit: 2,
+    code: 'usage',
+    names: '--engine-config needs an engine',
+  },
+  {
+    name: 'a prompt with a NUL',
+    args: [...RUN, '-'],
+    options: { stdin: 'a\0b' },
+    exit: 2,
+    code: 'usage',
+    names: 'NUL',
+  },
+  {
+    name: 'a new session without a home',
+    args: ['run', '--rehearse', 'hi'],
+    options: { env: { HOME: '', CODEX_ATTEMPT_HOME: '' } },
+    exit: 2,
+    code: 'usage',
+    names: '--session, or set CODEX_ATTEMPT_HOME',
+  },
+  {
+    name: 'a binary that is a folder',
+    args: [...RUN, 'hi'],
+    options: { env: { CODEX_PATH: './folder' } },
+    exit: 1,
+    code: 'codex_not_found',
+    names: 'CODEX_PATH',
+  },
+  {
+    name: 'a binary that is not executable',
+    args: [...RUN, 'hi'],
+    options: { env: { CODEX_PATH: './session.jsonl' } },
+    exit: 1,
+    code: 'codex_not_found',
+    names: 'CODEX_PATH',
+  },
+  {
+    name: 'a binary that writes something else without end',
+    args: [...RUN, 'hi'],
+    files: { 'loud-codex': LOUD_CODEX },
+    options: { env: { CODEX_PATH: './loud-codex' } },
+    exit: 1,
+    code: 'codex_crashed',
+    names: 'noise',
+  },
   {
     name: 'an output into a folder that is not there',
     args: [...RUN, '-o', 'nowhere/out.txt', 'hi'],
@@ -254,7 +358,9 @@ describe('bad input', () => {
       expect(end.stderr.split('\n')).toEqual([expect.stringMatching(/^codex-attempt: /), '']);
       expect(end.stderr).toContain(bad.names);
       expect(end.stderr).not.toContain('sk-abc');
+      expect(end.stderr).not.toMatch(/(?!\n)\p{Cc}/u);
       expect(await readFile(bench.at('session.jsonl'), 'utf8')).toBe(SESSION_TEXT);
+      expect(await readdir(bench.folder)).not.toContain('.codex-attempt');
     });
   }
 
@@ -282,6 +388,45 @@ describe('bad input', () => {
       if (name.endsWith('codex')) await chmod(bench.at(name), 0o755);
     }
   }
+});
+
+describe('--json of a command that fails', () => {
+  it.each([
+    [['show', '--json'], 2, 'usage', '--session is needed'],
+    [['show', '--json', '--sesion', 'x'], 2, 'usage', '--sesion'],
+    [['show', '--session', 'none.jsonl', '--json'], 4, 'session_not_found', 'none.jsonl'],
+    [['reset', '--json', '--session', 'none.jsonl'], 4, 'session_not_found', 'none.jsonl'],
+    [['reset', '--json', '--session', 'session.jsonl', '--engine', './none.mjs'], 2, 'engine_not_found', 'none.mjs'],
+    [['doctor', '--json', '--model', 'x'], 2, 'usage', '--model'],
+    [['doctor', '--json', '--json'], 2, 'usage', '--json is given twice'],
+    [['frob', '--json'], 2, 'usage', 'frob'],
+  ])('%j: one line with the code on stdout, one on stderr', async (args, exit, code, names) => {
+    const end = await bench.run(args);
+    expect(end.code).toBe(exit);
+    expect(end.stderr.split('\n')).toEqual([expect.stringContaining(names), '']);
+    expect(ndjson(end.stdout)).toEqual([{ type: 'error', error: { code, message: expect.stringContaining(names) } }]);
+  });
+
+  it.each([
+    ['an unknown flag', ['--json', '--sesion', 'x', 'hi']],
+    ['--json that is taken for a value', ['--engine', '--json', 'hi']],
+    ['--json with a value', ['--json=yes', 'hi']],
+  ])('run with %s: attempt.settled all the same', async (_, args) => {
+    const end = await bench.run(['run', ...args]);
+    expect(end.code).toBe(2);
+    expect(ndjson(end.stdout)).toEqual([
+      expect.objectContaining({
+        type: 'attempt.settled',
+        outcome: 'failed',
+        error: expect.objectContaining({ code: 'usage' }),
+      }),
+    ]);
+  });
+
+  it('what follows -- asks for nothing', async () => {
+    const end = await bench.run(['run', '--frob', '--', '--json']);
+    expect(end).toMatchObject({ code: 2, stdout: '' });
+  });
 });
 
 describe('commands', () => {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { ATTEMPT_STATES } from '../../machines/index.ts';
+import { ATTEMPT_STATES, defaultBudgets } from '../../machines/index.ts';
 import { RUN_FLAGS } from '../../src/cli/command-flags.ts';
 import { EXIT } from '../../src/cli/exit.ts';
 import { ERROR_MEANINGS } from '../../src/errors.ts';
@@ -29,14 +29,35 @@ describe('README', () => {
     expect(table).toContain('`-o FILE`');
   });
 
-  it('says of every error code what it means', () => {
+  it('has a page that says of every error code what it means', () => {
+    const errors = readFileSync(`${root}docs/errors.md`, 'utf8');
     expect(
-      Object.entries(ERROR_MEANINGS).filter(([code, says]) => !readme.includes(`| \`${code}\` | ${says} |`)),
+      Object.entries(ERROR_MEANINGS).filter(([code, says]) => !errors.includes(`| \`${code}\` | ${says} |`)),
     ).toEqual([]);
   });
 
   it('names every exit code', () => {
     const table = readme.slice(readme.indexOf('| exit code |'));
     expect(Object.values(EXIT).filter((code) => !table.includes(`| ${code} |`))).toEqual([]);
+  });
+
+  it('names every budget with its default', () => {
+    const table = readme.slice(
+      readme.indexOf('| step (`budgets`) |'),
+      readme.indexOf('The command line sets `execution`'),
+    );
+    const named = [...table.matchAll(/`(\w+)` \| (\d+) (s|min|h) /g)].map(([, name, count, unit]) => [
+      name,
+      Number(count) * { s: 1000, min: 60_000, h: 3_600_000 }[unit as 's' | 'min' | 'h'],
+    ]);
+    expect(Object.fromEntries(named)).toEqual(defaultBudgets);
+  });
+
+  it('names only files that are there', () => {
+    const named = [...readme.matchAll(/\]\(([^)#]+)\)|`((?:src|machines|docs|dist|test)\/[\w./-]+)`/g)].map(
+      ([, link, file]) => link ?? file ?? '',
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((file) => !existsSync(`${root}${file}`))).toEqual([]);
   });
 });

@@ -7,7 +7,8 @@ import { type RehearsalBench, rehearsalBench } from '../support/rehearsed.ts';
 
 let bench: RehearsalBench;
 beforeAll(async () => {
-  bench = await rehearsalBench();
+  // Codex compacts a thread that has room for its next turn: a full one is left for a fresh one before that.
+  bench = await rehearsalBench({ configOverrides: { model_auto_compact_token_limit: '200000' } });
 });
 afterAll(() => bench.close());
 
@@ -91,7 +92,7 @@ describe("the engine's addition in the model's request", () => {
   });
 
   it('is given again after Codex has compacted the thread', async () => {
-    const session = await bench.session([{ text: 'first', usage: { inputTokens: 262_000, outputTokens: 10 } }]);
+    const session = await bench.session([{ text: 'first', usage: { inputTokens: 210_000, outputTokens: 10 } }]);
     const { engine } = adding('SAME', 'SAME', 'SAME', 'SAME');
     await session.run({ prompt: 'one' }, { engine });
     const two = await session.run({ prompt: 'two' }, { engine });
@@ -110,11 +111,13 @@ describe("the engine's addition in the model's request", () => {
   });
 
   it('of this turn is the one in the request when a new process resumes the thread and compacts it', async () => {
-    const session = await bench.session([{ text: 'first', usage: { inputTokens: 262_000, outputTokens: 10 } }]);
+    const session = await bench.session([{ text: 'first', usage: { inputTokens: 210_000, outputTokens: 10 } }]);
     const { engine } = adding('REMEMBER A', 'REMEMBER B');
-    await session.run({ prompt: 'one' }, { engine });
+    const one = await session.run({ prompt: 'one' }, { engine });
     await bench.appServer.close();
-    await session.run({ prompt: 'two' }, { engine });
+    const two = await session.run({ prompt: 'two' }, { engine });
+    expect(two.result.threadId).toBe(one.result.threadId);
+    expect(two.events.map((event) => event.type)).toContain('attempt.compaction');
     expect(textsOf(session.lastBody(), 'developer')).toEqual(['REMEMBER B']);
     expect(textsOf(session.lastBody(), 'user').at(-1)).toBe('two');
   });

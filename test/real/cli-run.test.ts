@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RehearsalModel, startRehearsalModel } from '../../src/rehearsal/index.ts';
-import { type CliBench, fileHolds, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
+import { CLI_MAIN, type CliBench, fileHolds, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
 
 const ALL_STATES = [
   'bootstrap',
@@ -193,6 +193,55 @@ describe('run', () => {
     expect(end.stderr).toMatch(/^codex-attempt: .*no such thing.*\n$/);
   });
 
+  it('a model for a rehearsal is warned about', async () => {
+    const end = await bench.run(rehearse('--model', 'gpt-9', 'hello'));
+    expect(end).toMatchObject({
+      code: 0,
+      stderr: 'warning: a rehearsal has a model of its own: --model gpt-9 is not used\n',
+    });
+  });
+
+  it('through npm run, paths and the working folder are those of the caller', async () => {
+    await mkdir(bench.at('package'));
+    const env = {
+      npm_lifecycle_event: 'codex-attempt',
+      npm_package_json: bench.at('package', 'package.json'),
+      INIT_CWD: bench.folder,
+    };
+    const args = rehearse('--record-requests', 'requests.ndjson', 'hello');
+    const end = await bench.run(args, { env, cwd: bench.at('package') });
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+    expect(await readFile(bench.at('requests.ndjson'), 'utf8')).toContain(`<cwd>${bench.folder}</cwd>`);
+    expect(await readdir(bench.at('package'))).toEqual([]);
+  });
+
+  it('a record of requests that cannot be written is named, and the turn goes on', async () => {
+    const end = await bench.run(rehearse('--record-requests', '/dev/full', 'hello'));
+    expect(end).toMatchObject({ code: 0, stdout: 'Rehearsal answer to: "hello". No model was asked.\n' });
+    expect(end.stderr).toMatch(/^warning: --record-requests: \/dev\/full cannot be written.*ENOSPC.*\n$/);
+  });
+
+  it.each([[[]], [['--json']]])(
+    'a stdout that cannot be written (%j): one line, exit 1, the session is kept',
+    async (flags) => {
+      const session = bench.at('session.jsonl');
+      const args = [CLI_MAIN, ...rehearse(...flags, 'hello')];
+      const words = [process.execPath, ...args].map((word) => `'${word}'`).join(' ');
+      await writeFile(
+        bench.at('full.mjs'),
+        `import { spawnSync } from 'node:child_process';
+      const { status } = spawnSync('/bin/sh', ['-c', ${JSON.stringify(`${words} > /dev/full`)}], { stdio: ['ignore', 'inherit', 'inherit'] });
+      process.exitCode = status;`,
+      );
+      const end = await bench.run([], { script: bench.at('full.mjs') });
+      expect(end.code).toBe(1);
+      expect(end.stderr).toMatch(/^codex-attempt: stdout cannot be written: ENOSPC.*\n$/);
+      expect(ndjson(await readFile(session, 'utf8')).at(-1)).toMatchObject({
+        message: { role: 'assistant', stopReason: 'stop' },
+      });
+    },
+  );
+
   it('--timeout ends the turn with exit 3', async () => {
     await writeStall();
     const end = await bench.run(stalling('--json', '--timeout', '1s', 'hello'));
@@ -243,7 +292,13 @@ describe('stopping', () => {
     run.child.kill('SIGINT');
     const end = await run.ended;
     expect(end.code).toBe(130);
-    expect(end.stdout).not.toContain('attempt.settled');
+    expect(settledOf(end)).toMatchObject({
+      type: 'attempt.settled',
+      attemptId: expect.any(String),
+      outcome: 'aborted',
+      states: expect.arrayContaining(['turning', 'aborted']),
+      error: { code: 'aborted' },
+    });
     expect(await gone).toBe('');
   });
 
@@ -258,6 +313,20 @@ describe('stopping', () => {
     expect(end.code).toBe(130);
     expect(settledOf(end)).toMatchObject({ outcome: 'aborted', error: { code: 'aborted' } });
     expect(await readdir(bench.folder)).not.toContain('session.jsonl');
+  });
+
+  it('a signal while the engine loads ends the waiting, with a last line', async () => {
+    await writeFile(
+      bench.at('slow.mjs'),
+      "process.stderr.write('loading\\n'); await new Promise((done) => setTimeout(done, 60_000));",
+    );
+    const args = rehearse('--json', '--engine', './slow.mjs', 'hello');
+    const run = bench.start(args);
+    await run.sees('stderr', 'loading');
+    run.child.kill('SIGINT');
+    const end = await run.ended;
+    expect(end).toMatchObject({ code: 130, signal: null });
+    expect(settledOf(end)).toMatchObject({ type: 'attempt.settled', outcome: 'aborted', error: { code: 'aborted' } });
   });
 
   it('a reader that goes away (`| head`) stops the attempt without a word', async () => {

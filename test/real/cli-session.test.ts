@@ -1,6 +1,6 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CliBench, ndjson, openBench, SESSION_TEXT } from '../support/cli.ts';
+import { type CliBench, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
 
 let bench: CliBench;
 beforeEach(async () => {
@@ -100,6 +100,91 @@ describe('reset', () => {
     expect(second).toMatchObject({ outcome: 'completed' });
     expect(second?.['threadId']).not.toBe(first?.['threadId']);
     expect(second?.['sessionId']).not.toBe(first?.['sessionId']);
+  });
+});
+
+describe('a session file that is not what it was', () => {
+  const run = (session: string, ...args: string[]) =>
+    bench.run(['run', '--rehearse', '--json', '--session', session, ...args]);
+
+  it('another session in its place goes on with its own conversation, on a new thread', async () => {
+    const first = settledOf(await run('a.jsonl', 'SAID IN A'));
+    const other = settledOf(await run('b.jsonl', 'SAID IN B'));
+    await copyFile(bench.at('b.jsonl'), bench.at('a.jsonl'));
+    const end = await run('a.jsonl', '--record-requests', 'requests.ndjson', 'and now?');
+    expect(settledOf(end)).toMatchObject({ outcome: 'completed', sessionId: other['sessionId'] });
+    expect(settledOf(end)['threadId']).not.toBe(first['threadId']);
+    expect(end.stderr).toContain('another conversation than the one its thread belongs to: a new thread is started');
+    const request = await readFile(bench.at('requests.ndjson'), 'utf8');
+    expect(request).toContain('SAID IN B');
+    expect(request).not.toContain('SAID IN A');
+    const next = await run('a.jsonl', 'again');
+    expect(next.stderr).toBe('');
+    expect(settledOf(next)['threadId']).toBe(settledOf(end)['threadId']);
+  });
+
+  it('rows that were taken out are not remembered by the thread', async () => {
+    await run('a.jsonl', 'KEPT');
+    const kept = await readFile(bench.at('a.jsonl'), 'utf8');
+    const second = settledOf(await run('a.jsonl', 'TAKEN OUT'));
+    await writeFile(bench.at('a.jsonl'), kept);
+    const end = await run('a.jsonl', '--record-requests', 'requests.ndjson', 'and now?');
+    expect(settledOf(end)['threadId']).not.toBe(second['threadId']);
+    const request = await readFile(bench.at('requests.ndjson'), 'utf8');
+    expect(request).toContain('KEPT');
+    expect(request).not.toContain('TAKEN OUT');
+  });
+
+  it('a link that leads nowhere makes the session where it leads to; both names are one session', async () => {
+    await mkdir(bench.at('far'));
+    await symlink('far/a.jsonl', bench.at('link.jsonl'));
+    const first = await run('link.jsonl', 'one');
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const second = await run('far/a.jsonl', 'two');
+    expect(settledOf(second)['threadId']).toBe(settledOf(first)['threadId']);
+    const [shown] = ndjson((await bench.run(['show', '--json', '--session', 'link.jsonl'])).stdout);
+    expect(shown?.['entries']).toHaveLength(4);
+    expect((await readdir(bench.at('far'))).sort()).toEqual(['a.jsonl', 'a.jsonl.attempt']);
+    expect(await readdir(bench.folder)).not.toContain('link.jsonl.attempt');
+  });
+
+  it('a side file that makes no sense is told by run, and left alone by show', async () => {
+    await run('a.jsonl', 'one');
+    const folder = bench.at('a.jsonl.attempt');
+    await writeFile(bench.at('a.jsonl.attempt', 'rehearsal', 'binding.json'), '{');
+    await writeFile(bench.at('a.jsonl.attempt', 'journal.json'), 'garbage');
+    const before = (await readdir(folder, { recursive: true })).sort();
+    expect(await bench.run(['show', '--session', 'a.jsonl'])).toMatchObject({ code: 0 });
+    expect((await readdir(folder, { recursive: true })).sort()).toEqual(before);
+    const end = await run('a.jsonl', 'two');
+    expect(end.code).toBe(0);
+    for (const name of ['rehearsal/binding.json.bad', 'journal.json.bad']) {
+      expect(end.stderr).toContain(`set aside as ${bench.at('a.jsonl.attempt', name)}`);
+    }
+  });
+});
+
+describe('a place where no session can be', () => {
+  it.skipIf(process.platform !== 'linux')('is named with the way out, and not tried for ever', async () => {
+    const named = await bench.run(['run', '--rehearse', '--session', '/proc/x.jsonl', 'hello']);
+    expect(named).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/\/proc\/x\.jsonl\.attempt.*--session FILE/s),
+    });
+    const unnamed = await bench.run(['run', '--rehearse', 'hello'], { env: { CODEX_ATTEMPT_HOME: '/proc/home' } });
+    expect(unnamed).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/\/proc\/home.*--session FILE.*CODEX_ATTEMPT_HOME/s),
+    });
+  });
+
+  it('links in a circle are named', async () => {
+    await symlink('b.jsonl', bench.at('a.jsonl'));
+    await symlink('a.jsonl', bench.at('b.jsonl'));
+    for (const args of [['run', '--rehearse'], ['show'], ['reset']]) {
+      const end = await bench.run([...args, '--session', 'a.jsonl', ...(args[0] === 'run' ? ['hello'] : [])]);
+      expect(end).toMatchObject({ code: 2, stderr: expect.stringContaining(bench.at('a.jsonl')) });
+    }
   });
 });
 

@@ -381,12 +381,16 @@ describe('hooks', () => {
     const broken = async () => {
       throw new Error(`the hooks broke: ${SECRET}`);
     };
-    const run = controlled.start({}, { hooks: { has: () => true, beforePromptBuild: broken, notify: broken } });
+    const hooks = { has: () => true, beforePromptBuild: broken, beforeMessageWrite: broken, notify: broken };
+    const run = controlled.start({}, { hooks });
     const result = await run.result;
     expect(result).toMatchObject(
       completed([
         step('hook-build', 'hook_failed'),
         step('thread-start', 'hook_failed'),
+        // The prompt row, then the answer's.
+        step('turning', 'hook_failed'),
+        step('mirroring', 'hook_failed'),
         step('mirroring', 'hook_failed'),
         step('mirroring', 'hook_failed'),
       ]),

@@ -212,3 +212,70 @@ describe('draining', () => {
     expect(controlled.session.state.outbox).toEqual([]);
   });
 });
+
+describe('a turn that was accepted when the process died', () => {
+  const OWN = 'codex-app-server:thread-9:turn-9';
+  const promptRow = {
+    idempotencyKey: 'codex-attempt:crashed:prompt',
+    message: userRow('lost', 'codex-attempt:crashed:prompt'),
+  };
+  const history = [promptRow.message, { ...assistantRow('answered'), idempotencyKey: `${OWN}:item:assistant` }];
+  const intent = {
+    version: 1,
+    attemptId: 'crashed',
+    threadId: 'thread-9',
+    turnId: 'turn-9',
+    promptRow,
+    realm: 'live',
+  } as const;
+  const crashed = (accepted?: { engineId: string; isHeartbeat: boolean }) =>
+    controlledDurable({ history, intent: accepted === undefined ? intent : { ...intent, accepted } });
+
+  it('is committed before the engine bootstraps', async () => {
+    const controlled = crashed({ engineId: 'controlled', isHeartbeat: true });
+    const result = await controlled.run(PARAMS);
+    expect(result).toMatchObject({ outcome: 'completed', degraded: [] });
+    const commits = controlled.script.of('engine.commitTurn') as Record<string, unknown>[];
+    expect(keysOf(commits)).toEqual(['codex-attempt:crashed', 'codex-attempt:attempt-1']);
+    expect(commits[0]).toMatchObject({
+      messages: history,
+      isHeartbeat: true,
+      admission: { activeMessagePosition: 0, logicalTurnId: 'crashed' },
+      terminal: { activeMessagePosition: 1 },
+    });
+    const calls = controlled.script.names().filter((name) => name.startsWith('engine.'));
+    expect(calls.slice(0, 2)).toEqual(['engine.commitTurn', 'engine.bootstrap']);
+  });
+
+  it('is not, when it was not accepted or was meant for another engine', async () => {
+    for (const accepted of [undefined, { engineId: 'another', isHeartbeat: false }]) {
+      const controlled = crashed(accepted);
+      await controlled.run(PARAMS);
+      expect(keysOf(controlled.script.of('engine.commitTurn'))).toEqual(['codex-attempt:attempt-1']);
+    }
+  });
+
+  it('is owed its commit before its rows are written, and only if it completed', async () => {
+    const owed = async (status: 'completed' | 'failed') => {
+      const controlled = controlledDurable({
+        codex: {
+          turns: [
+            (turn) => (status === 'completed' ? turn.started().message('x').completed() : turn.started().failed('no')),
+          ],
+        },
+      });
+      await controlled.run(PARAMS);
+      const intents = controlled.script.of('journal.write') as { accepted?: unknown }[];
+      const names = controlled.script.names();
+      return {
+        accepted: intents.map((one) => one.accepted),
+        order: names.lastIndexOf('journal.write') < names.lastIndexOf('transcript.append'),
+      };
+    };
+    expect(await owed('completed')).toEqual({
+      accepted: [undefined, undefined, { engineId: 'controlled', isHeartbeat: false }],
+      order: true,
+    });
+    expect((await owed('failed')).accepted).toEqual([undefined, undefined]);
+  });
+});

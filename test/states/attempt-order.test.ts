@@ -161,6 +161,7 @@ describe('the order of calls', () => {
       ...BEFORE_THE_TURN,
       ...REQUEST,
       ...STARTED,
+      'journal.write',
       ...MIRROR,
       'outbox.add',
       'outbox.list',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { MessageWriteEvent } from '../../src/ports.ts';
 import { controlledServices } from '../support/controlled.ts';
 import { quiet } from '../support/controlled-clock.ts';
 import { refusal, type TurnPlay } from '../support/controlled-codex.ts';
@@ -234,6 +235,7 @@ describe('what the app-server says', () => {
         return { value: undefined, failures: [] };
       },
       beforePromptBuild: async () => ({ value: {}, failures: [] }),
+      beforeMessageWrite: async ({ message }: MessageWriteEvent) => ({ value: message, failures: [] }),
     });
     expect((await controlled.run({}, { hooks: watched })).usage).toBeNull();
   });

@@ -259,13 +259,56 @@ describe('a tool call', () => {
     expect(reports).toMatchObject([{ ok: false, executed: true }]);
   });
 
-  it.each([[undefined], [null], [7], [{}], [{ text: 5 }], [[]]])(
-    'whose tool returns %j is a failed result',
-    async (value) => {
-      const { call } = handler([tool('look', () => value as unknown as ToolResult)]);
-      expect(await call(CALL)).toEqual(said('the tool failed: it returned neither a text nor { text }', false));
-    },
-  );
+  it.each([
+    [undefined],
+    [null],
+    [7],
+    [{}],
+    [{ text: 5 }],
+    [[]],
+    [{ content: 'a' }],
+    [{ content: ['a'] }],
+    [{ content: [{ type: 'text' }] }],
+  ])('whose tool returns %j is a failed result', async (value) => {
+    const { call } = handler([tool('look', () => value as unknown as ToolResult)]);
+    expect(await call(CALL)).toEqual(
+      said('the tool failed: it returned neither a text, { text } nor { content }', false),
+    );
+  });
+
+  it.each<[string, ToolResult, string, boolean]>([
+    ['one text', { content: [{ type: 'text', text: 'a' }] }, 'a', true],
+    [
+      'texts',
+      {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b\nc' },
+        ],
+      },
+      'a\nb\nc',
+      true,
+    ],
+    ['a failure', { content: [{ type: 'text', text: 'no' }], isError: true }, 'no', false],
+    ['no part', { content: [] }, '', true],
+    [
+      'an image',
+      { content: [{ type: 'image' }, { type: 'text', text: 'a' }] },
+      '[image left out: only text is sent to the model]\na',
+      true,
+    ],
+    ['both forms', { text: 'a', content: [{ type: 'text', text: 'b' }] } as ToolResult, 'a', true],
+  ])('may answer in the form of MCP: %s', async (_name, result, text, ok) => {
+    const { call } = handler([tool('look', () => result)]);
+    expect(await call(CALL)).toEqual(said(text, ok));
+  });
+
+  it('may end the turn with an answer in the form of MCP', async () => {
+    const { call, yields } = handler([tool('look', () => ({ content: [{ type: 'text', text: 'a' }], yield: true }))]);
+    expect(await call(CALL)).toEqual(said('a', true));
+    await new Promise(setImmediate);
+    expect(yields).toEqual(['call-1']);
+  });
 
   it('can say that it failed', async () => {
     const { call } = handler([tool('look', () => ({ text: 'not there', isError: true }))]);

@@ -348,7 +348,7 @@ describe('durable engines (spec 7)', () => {
     await finalizeHarnessContextEngineTurn({ ...params, commit: { turn: accepted, store } });
     const first = structuredClone(calls[0]?.params['messages']);
     Object.assign(accepted.messages[0] ?? {}, { content: 'changed since' });
-    const drained = drainOutbox({ store, engine, live: {}, warn: () => undefined });
+    const drained = drainOutbox({ store, sessionId: 'session-1', engine, live: {}, warn: () => undefined });
     await expect(drained).rejects.toMatchObject({ code: 'engine_failed' });
     expect(calls[1]?.params['messages']).toEqual(first);
   });
@@ -370,7 +370,9 @@ describe('draining the outbox (spec D3)', () => {
     const { engine, calls } = committing(() => ({ status: 'committed' }));
     const store = queue(0, 1, 2);
     const live = { sessionTarget: TARGET, runtimeContext: RUNTIME_CONTEXT };
-    expect(await drainOutbox({ store, engine, live, warn: () => undefined })).toEqual({ committed: 3 });
+    expect(await drainOutbox({ store, sessionId: 'session-1', engine, live, warn: () => undefined })).toEqual({
+      committed: 3,
+    });
     expect(calls.map((call) => call.params['advancementKey'])).toEqual(['attempt-0', 'attempt-1', 'attempt-2']);
     expect(calls[0]?.params).toMatchObject({ sessionTarget: TARGET, runtimeContext: RUNTIME_CONTEXT });
     expect(store.records).toEqual([]);
@@ -382,7 +384,7 @@ describe('draining the outbox (spec D3)', () => {
       return { status: 'committed' };
     });
     const store = queue(0, 1, 2);
-    const drained = drainOutbox({ store, engine, live: {}, warn: () => undefined });
+    const drained = drainOutbox({ store, sessionId: 'session-1', engine, live: {}, warn: () => undefined });
     await expect(drained).rejects.toMatchObject({ code: 'engine_failed' });
     expect(calls.map((call) => call.params['advancementKey'])).toEqual(['attempt-0', 'attempt-1']);
     expect(store.records.map((record) => record.advancementKey)).toEqual(['attempt-1', 'attempt-2']);
@@ -397,11 +399,13 @@ describe('draining the outbox (spec D3)', () => {
     });
     const store = queue(0, 1);
     store.fail.add('remove');
-    await expect(drainOutbox({ store, engine, live: {}, warn: () => undefined })).rejects.toThrow(
-      'disk full in remove',
-    );
+    await expect(
+      drainOutbox({ store, sessionId: 'session-1', engine, live: {}, warn: () => undefined }),
+    ).rejects.toThrow('disk full in remove');
     expect(store.records).toHaveLength(2);
-    expect(await drainOutbox({ store, engine, live: {}, warn: () => undefined })).toEqual({ committed: 2 });
+    expect(await drainOutbox({ store, sessionId: 'session-1', engine, live: {}, warn: () => undefined })).toEqual({
+      committed: 2,
+    });
     expect(store.records).toEqual([]);
     expect([...ledger]).toEqual(['attempt-0', 'attempt-1']);
   });
@@ -412,17 +416,37 @@ describe('draining the outbox (spec D3)', () => {
     const foreign = { advancementKey: 'x', engineId: 'other', payload: {} };
     store.records.unshift(foreign);
     const warnings: string[] = [];
-    await drainOutbox({ store, engine, live: {}, warn: (message) => warnings.push(message) });
+    await drainOutbox({ store, sessionId: 'session-1', engine, live: {}, warn: (message) => warnings.push(message) });
     expect(calls).toHaveLength(1);
     expect(store.records).toEqual([foreign]);
     expect(warnings).toEqual(['1 turn(s) wait for another context engine: other']);
+  });
+
+  test('turns of another session, whose file this one has replaced, stay, with a warning', async () => {
+    const { engine, calls } = committing(() => ({ status: 'committed' }));
+    const store = queue(0, 1);
+    const warnings: string[] = [];
+    const warn = (message: string) => warnings.push(message);
+    expect(await drainOutbox({ store, sessionId: 'session-2', engine, live: {}, warn })).toEqual({ committed: 0 });
+    expect(calls).toEqual([]);
+    expect(store.records.map((record) => record.advancementKey)).toEqual(['attempt-0', 'attempt-1']);
+    expect(warnings).toEqual([
+      '2 turn(s) are queued of another conversation than the session file holds: not committed',
+    ]);
   });
 
   test('an engine that hangs is given up with the signal, the turn stays', async () => {
     const { engine, calls } = committing(() => deferred().promise);
     const store = queue(0);
     const controller = new AbortController();
-    const drained = drainOutbox({ store, engine, live: {}, signal: controller.signal, warn: () => undefined });
+    const drained = drainOutbox({
+      store,
+      sessionId: 'session-1',
+      engine,
+      live: {},
+      signal: controller.signal,
+      warn: () => undefined,
+    });
     await expect.poll(() => calls.length).toBe(1);
     controller.abort();
     await expect(drained).rejects.toMatchObject({ code: 'aborted' });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadHooks } from '../../src/hooks/load.ts';
 import { HOOK_NAMES, HookRegistry } from '../../src/hooks/registry.ts';
-import type { HookContext, PromptBuildEvent } from '../../src/ports.ts';
+import type { HookContext, MessageWriteEvent, PromptBuildEvent } from '../../src/ports.ts';
+import type { AgentMessage } from '../../src/transcript/messages.ts';
 
 const EVENT: PromptBuildEvent = {
   prompt: 'the prompt',
@@ -183,8 +184,120 @@ describe('before_prompt_build', () => {
   });
 });
 
+describe('before_message_write', () => {
+  const MESSAGE: AgentMessage = { role: 'user', content: 'one', timestamp: 1, idempotencyKey: 'key' };
+  const write = (hooks: HookRegistry, message: AgentMessage = MESSAGE, signal = open()) =>
+    hooks.beforeMessageWrite({ message }, CONTEXT, signal);
+  const adding = (text: string) => (event: unknown) => {
+    const { message } = event as MessageWriteEvent;
+    return { message: { ...message, content: `${message.content} ${text}` } };
+  };
+
+  it('leaves the message alone when nobody is registered', async () => {
+    expect(await write(registry())).toEqual({ value: MESSAGE, failures: [] });
+  });
+
+  it('gives each hook what the one before made of it', async () => {
+    const hooks = registry();
+    hooks.register('before_message_write', adding('three'));
+    hooks.register('before_message_write', adding('two'), { priority: 1 });
+    expect(await write(hooks)).toEqual({ value: { ...MESSAGE, content: 'one two three' }, failures: [] });
+  });
+
+  it.each([[undefined], [null], [{}], [{ block: false }], [{ block: null, message: undefined }], [{ other: 5 }]])(
+    'takes %j as no change',
+    async (given) => {
+      const hooks = registry();
+      hooks.register('before_message_write', () => given);
+      expect(await write(hooks)).toEqual({ value: MESSAGE, failures: [] });
+    },
+  );
+
+  it('blocks, and asks nobody after that', async () => {
+    const hooks = registry();
+    let asked = false;
+    hooks.register('before_message_write', () => ({ block: true, message: { role: 'user', content: 'x' } }));
+    hooks.register('before_message_write', () => {
+      asked = true;
+    });
+    expect(await write(hooks)).toEqual({ value: null, failures: [] });
+    expect(asked).toBe(false);
+  });
+
+  it.each<[unknown, string]>([
+    [{ role: 'user', content: 'x', idempotencyKey: 'other' }, 'key'],
+    [{ role: 'user', content: 'x' }, 'key'],
+  ])('the key of %j is that of the message', async (message, idempotencyKey) => {
+    const hooks = registry();
+    hooks.register('before_message_write', () => ({ message }));
+    expect(await write(hooks)).toEqual({ value: { role: 'user', content: 'x', idempotencyKey }, failures: [] });
+    const { idempotencyKey: _, ...keyless } = MESSAGE;
+    expect((await write(hooks, keyless)).value).toEqual({ role: 'user', content: 'x' });
+  });
+
+  it.each<[AgentMessage['role'], unknown, boolean]>([
+    ['user', 'x', true],
+    [
+      'user',
+      [
+        { type: 'text', text: 'x' },
+        { type: 'other', what: 1 },
+      ],
+      true,
+    ],
+    ['user', [{ type: 'text' }], false],
+    ['user', [{}], false],
+    ['user', ['x'], false],
+    ['user', undefined, false],
+    ['assistant', [], true],
+    ['assistant', 'x', false],
+    ['toolResult', [{ type: 'text', text: 7 }], false],
+    ['toolResult', null, false],
+    ['custom', { any: 'thing' }, true],
+    ['custom', undefined, true],
+  ])('%s with content %j: taken %s', async (role, content, taken) => {
+    const hooks = registry();
+    hooks.register('before_message_write', () => ({ message: { role, content, mark: 1 } }));
+    const original = { role, content: role === 'user' ? 'x' : [], timestamp: 1 } as AgentMessage;
+    const { value, failures } = await write(hooks, original);
+    expect({ taken: value !== original, failures: failures.length }).toEqual({ taken, failures: taken ? 0 : 1 });
+  });
+
+  it('one that is wrong costs its own part only', async () => {
+    const hooks = registry();
+    hooks.register('before_message_write', adding('two'));
+    hooks.register('before_message_write', () => ({ message: { role: 'assistant', content: [] } }), { source: 'plug' });
+    hooks.register('before_message_write', (event) => {
+      (event as MessageWriteEvent).message.timestamp = 99;
+    });
+    hooks.register('before_message_write', () => Promise.reject(new Error('no hunter2')));
+    hooks.register('before_message_write', adding('three'));
+    const { value, failures } = await write(hooks);
+    expect(value).toEqual({ ...MESSAGE, content: 'one two three' });
+    expect(failures).toEqual([
+      { name: 'before_message_write', message: 'plug: returned a message of the role assistant, not user' },
+      { name: 'before_message_write', message: expect.stringContaining('read only') },
+      { name: 'before_message_write', message: 'no [redacted]' },
+    ]);
+  });
+
+  it('one that hangs is left behind when the signal aborts; what was there is kept', async () => {
+    const hooks = registry();
+    const stop = new AbortController();
+    hooks.register('before_message_write', adding('two'));
+    hooks.register('before_message_write', () => {
+      queueMicrotask(() => stop.abort());
+      return never();
+    });
+    expect(await write(hooks, MESSAGE, stop.signal)).toEqual({
+      value: { ...MESSAGE, content: 'one two' },
+      failures: [{ name: 'before_message_write', message: 'did not answer in time' }],
+    });
+  });
+});
+
 describe('notify', () => {
-  const NOTIFIED = HOOK_NAMES.filter((name) => name !== 'before_prompt_build');
+  const NOTIFIED = HOOK_NAMES.filter((name) => name !== 'before_prompt_build' && name !== 'before_message_write');
 
   it.each(NOTIFIED)('%s is told, and its answer does not matter', async (name) => {
     const hooks = registry();

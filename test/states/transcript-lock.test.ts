@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,6 @@ import { isProcessGone, processStartTime } from '../../src/transcript/process-id
 import {
   HEADER,
   ISO,
-  NOW,
   opened,
   recordingLogger,
   row,
@@ -193,18 +192,39 @@ describe('a lock that is there', () => {
     expect(await readFile(lock, 'utf8')).toBe(text);
   });
 
-  test.each(['', '{"pid":', '{"pid":"x"}', 'null', '{"pid":0,"host":"h","token":"t","since":"s"}'])(
-    'that says nothing (%j) is respected for ten seconds',
+  // Times are the file system's: the clock of these tests stands still somewhere else.
+  test.each(['', '{"pid":', '{"pid":"x"}', 'null', '\u0000\u0001', '{"pid":0,"host":"h","token":"t","since":"s"}'])(
+    "that makes no sense (%j) is respected while it may be being written, then it is nobody's",
     async (text) => {
-      const path = await tempSession(HEADER);
-      const lock = await writeLock(path, text);
-      await utimes(lock, NOW / 1000 - 9.5, NOW / 1000 - 9.5);
-      const { transcript } = store(path);
-      await expect(transcript.open(signal)).rejects.toMatchObject({ code: 'session_busy', data: { pid: null } });
-      await utimes(lock, NOW / 1000 - 10.5, NOW / 1000 - 10.5);
-      expect(await transcript.open(signal)).toMatchObject({ existed: true });
+      for (const seconds of [-60, 60]) {
+        const path = await tempSession(HEADER);
+        const lock = await writeLock(path, text);
+        const { logger, warnings } = recordingLogger();
+        const { transcript } = store(path, { logger });
+        await expect(transcript.open(signal)).rejects.toMatchObject({ code: 'session_busy', data: { pid: null } });
+        expect(await readFile(lock, 'utf8')).toBe(text);
+        const time = (await stat(lock)).mtimeMs / 1000 + seconds;
+        await utimes(lock, time, time);
+        expect(await transcript.open(signal)).toMatchObject({ existed: true });
+        expect(warnings).toEqual(['session lock: taken over from nobody: the lock file made no sense']);
+        expect(await readdir(dirname(lock))).toEqual(['lock']);
+      }
     },
   );
+
+  test.each(['lock', 'lock.claim'])('that is a folder (%s) is named with the way out', async (name) => {
+    const path = await tempSession(HEADER);
+    const lock = await writeLock(path, ownerText({ pid: await deadPid() }));
+    const folder = join(dirname(lock), name);
+    await rm(folder, { force: true });
+    await mkdir(folder);
+    const failure = await store(path)
+      .transcript.open(signal)
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'session_unreadable', data: { path: folder } });
+    expect(String(failure)).toContain(`${folder} is a folder, where its lock file belongs. Move it away`);
+    expect((await stat(folder)).isDirectory()).toBe(true);
+  });
 
   test('whose taker died half-way is taken over all the same', async () => {
     const path = await tempSession(HEADER);

@@ -16,6 +16,7 @@ const BINDING: ThreadBinding = {
       epoch: 'x',
       instructionsHash: 'h',
       seenEntryId: 's',
+      context: { tokens: 241_198, window: 258_400 },
     },
     { threadId: 't2', toolFingerprint: '', engine: null, epoch: null, instructionsHash: null, seenEntryId: null },
   ],
@@ -84,6 +85,34 @@ describe('binding and journal', () => {
   });
 
   test.each([
+    null,
+    7,
+    [],
+    {},
+    { tokens: 5 },
+    { tokens: -1, window: 10 },
+    { tokens: '5', window: 10 },
+    { tokens: 5, window: 0 },
+    { tokens: 5, window: null },
+  ])('figures of a thread that make no sense (%j) are not known, and the thread stays bound', async (context) => {
+    const path = await tempSession(HEADER);
+    await mkdir(`${path}.attempt`);
+    const thread = BINDING.threads[1];
+    const written = { ...BINDING, threads: [{ ...thread, context }] };
+    await writeFile(`${path}.attempt/binding.json`, JSON.stringify(written));
+    expect(await store(path).bindings.read()).toStrictEqual({ ...BINDING, threads: [thread] });
+  });
+
+  test('the session that they were written for is kept with them', async () => {
+    const path = await tempSession(HEADER);
+    const made = await opened(path);
+    await made.bindings.write({ ...BINDING, sessionId: 'sid' });
+    await made.journal.write({ ...INTENT, sessionId: 'sid' });
+    expect(await store(path).bindings.read()).toEqual({ ...BINDING, sessionId: 'sid' });
+    expect(await store(path).journal.read()).toEqual({ ...INTENT, sessionId: 'sid' });
+  });
+
+  test.each([
     '',
     '{',
     'null',
@@ -91,21 +120,43 @@ describe('binding and journal', () => {
     '{"version":2,"realm":"codex","threads":[]}',
     '{"version":1,"realm":"codex"}',
     '{"version":1,"realm":"codex","threads":[{"threadId":7,"toolFingerprint":"f"}]}',
-  ])('a file that makes no sense (%j) reads as null, is kept aside and warned of once', async (text) => {
+  ])('a file that makes no sense (%j) reads as null; opening keeps it aside and says so', async (text) => {
     const path = await tempSession(HEADER);
-    await mkdir(`${path}.attempt`);
+    const folder = `${path}.attempt`;
+    await mkdir(`${folder}/outbox`, { recursive: true });
+    const names = ['binding.json', 'journal.json', 'outbox/000000000007.json'];
+    for (const name of names) await writeFile(`${folder}/${name}`, text);
     const { logger, warnings } = recordingLogger();
     const made = store(path, { logger });
-    for (const [name, file] of [
-      ['binding.json', made.bindings],
-      ['journal.json', made.journal],
-    ] as const) {
-      await writeFile(`${path}.attempt/${name}`, text);
-      expect(await file.read()).toBeNull();
-      expect(await file.read()).toBeNull();
-      expect(await readFile(`${path}.attempt/${name}.bad`, 'utf8')).toBe(text);
+    // Whoever only reads has no right to rename: another process may be about to.
+    expect([await made.bindings.read(), await made.journal.read(), await made.outbox.list()]).toEqual([null, null, []]);
+    expect((await readdir(folder)).sort()).toEqual(['binding.json', 'journal.json', 'outbox']);
+    expect(warnings).toEqual([]);
+
+    const { notices } = await made.transcript.open(signal);
+    expect(notices).toEqual([
+      `A file beside the session made no sense and was set aside as ${folder}/binding.json.bad: a new native thread is started.`,
+      `A file beside the session made no sense and was set aside as ${folder}/journal.json.bad: a turn that broke off is not looked for.`,
+      `A file beside the session made no sense and was set aside as ${folder}/outbox/000000000007.json.bad: the context engine does not get the turn in it.`,
+    ]);
+    expect(warnings).toEqual(Array(3).fill('session side file: not understood, set aside'));
+    for (const name of names) {
+      expect(await readFile(`${folder}/${name}.bad`, 'utf8')).toBe(text);
+      await expect(stat(`${folder}/${name}`)).rejects.toMatchObject({ code: 'ENOENT' });
     }
-    expect(warnings).toEqual(Array(2).fill('session side file: not understood, set aside'));
+    await made.transcript.close();
+    expect(await made.transcript.open(signal)).toMatchObject({ notices: [] });
+  });
+
+  test.each(['binding.json', 'journal.json'])('a folder in the place of %s is an error that names it', async (name) => {
+    const path = await tempSession(HEADER);
+    await mkdir(`${path}.attempt/${name}`, { recursive: true });
+    const made = store(path);
+    await expect(made.transcript.open(signal)).rejects.toMatchObject({
+      code: 'session_unreadable',
+      message: expect.stringContaining(`${path}.attempt/${name}`),
+    });
+    await expect(stat(`${path}.attempt/lock`)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('a write that fails leaves the old value', async () => {
@@ -150,6 +201,13 @@ describe('a session file that is gone', () => {
     expect(await store(path, { realm: 'rehearsal' }).bindings.read()).toBeNull();
   });
 
+  test('so does one that was emptied', async () => {
+    const path = await tempSession(HEADER);
+    await store(path).bindings.write(BINDING);
+    await writeFile(path, '');
+    expect(await (await opened(path)).bindings.read()).toBeNull();
+  });
+
   test('keeps them when its first turn broke off before the file was made', async () => {
     const path = await tempSession();
     const before = store(path);
@@ -159,6 +217,19 @@ describe('a session file that is gone', () => {
     expect(await made.bindings.read()).toEqual(BINDING);
     expect(await made.journal.read()).toEqual(INTENT);
   });
+
+  test.each([undefined, ''])(
+    'stays the session that it was when its first turn broke off (file: %j)',
+    async (content) => {
+      const path = await tempSession(content);
+      await store(path).journal.write({ ...INTENT, sessionId: 'the first' });
+      const made = store(path);
+      expect(await made.transcript.open(signal)).toMatchObject({ sessionId: 'the first' });
+      await made.transcript.append([row('k', user('hi'))]);
+      await made.transcript.close();
+      expect(await store(path).transcript.open(signal)).toMatchObject({ sessionId: 'the first' });
+    },
+  );
 });
 
 describe('outbox', () => {
@@ -199,17 +270,18 @@ describe('outbox', () => {
     );
   });
 
-  test('a record that makes no sense is kept aside and does not stop the others', async () => {
+  test('a record that makes no sense does not stop the others, and its place is not used again', async () => {
     const path = await tempSession(HEADER);
-    const { logger, warnings } = recordingLogger();
-    const { outbox } = store(path, { logger });
-    for (const key of ['a', 'b', 'c']) await outbox.add(record(key));
+    const { outbox } = store(path);
+    for (const key of ['a', 'b']) await outbox.add(record(key));
     const folder = `${path}.attempt/outbox`;
-    const name = (await readdir(folder)).sort()[1];
-    await writeFile(`${folder}/${name}`, '{"advancementKey":');
+    const last = (await readdir(folder)).sort().at(-1);
+    await writeFile(`${folder}/${last}`, '{"advancementKey":');
+    await outbox.add(record('c'));
     expect(await outbox.list()).toEqual([record('a'), record('c')]);
-    expect(warnings).toHaveLength(1);
-    expect((await readdir(folder)).sort()[1]).toBe(`${name}.bad`);
+    const made = await opened(path);
+    expect(await made.outbox.list()).toEqual([record('a'), record('c')]);
+    expect((await readdir(folder)).sort()[1]).toBe(`${last}.bad`);
   });
 
   test('an add that fails leaves the outbox as it was', async () => {

@@ -103,6 +103,28 @@ describe('usage of a turn', () => {
     expect(meter({ last: written, total: written }).promptCache?.lastCallUsage?.cacheWrite).toBe(7);
   });
 
+  it('tells how full the thread is once both figures are known: the last request, the last window', () => {
+    const report = (input: number, total: number, more: Fields) => ({
+      last: figures(input, 0, 10),
+      total: figures(total, 0, 10),
+      ...more,
+    });
+    expect(meter().context).toBeNull();
+    expect(meter(report(100, 100, {})).context).toBeNull();
+    expect(meter({ modelContextWindow: 1_000 }).context).toBeNull();
+    for (const wrong of [null, 0, -1, '1000', Number.NaN]) {
+      expect(meter(report(100, 100, { modelContextWindow: wrong })).context).toBeNull();
+    }
+    const subject = meter(
+      report(100, 100, { modelContextWindow: 1_000 }),
+      report(150, 250, { model_context_window: 2_000 }),
+      report(160, 410, { modelContextWindow: null }),
+    );
+    expect(subject.context).toEqual({ tokens: 160, window: 2_000 });
+    subject.compacted();
+    expect(subject.context).toBeNull();
+  });
+
   it('reads snake_case names and fills a total that is missing', () => {
     const last = { input_tokens: 8, cached_input_tokens: 3, output_tokens: 9 };
     expect(meter({ last }).engineTurn).toEqual({ input: 5, output: 9, cacheRead: 3, cacheWrite: 0, total: 17 });

@@ -10,6 +10,8 @@ export interface TokenFigures {
   cached?: number;
   output: number;
   cacheWrite?: number;
+  /** Tokens of the model's window; absent: not reported. */
+  window?: number;
 }
 
 /** One native turn of the controlled app-server: sends the notifications that the real one sends, in its shapes. */
@@ -108,7 +110,7 @@ export class ControlledTurn {
   }
 
   /** One model request's figures, added to the thread's total. */
-  usage({ input, cached = 0, output, cacheWrite = 0 }: TokenFigures): this {
+  usage({ input, cached = 0, output, cacheWrite = 0, window }: TokenFigures): this {
     this.#total = {
       input: this.#total.input + input,
       cached: this.#total.cached + cached,
@@ -116,7 +118,9 @@ export class ControlledTurn {
       cacheWrite: this.#total.cacheWrite + cacheWrite,
     };
     const last = { input, cached, output, cacheWrite };
-    this.notify('thread/tokenUsage/updated', { tokenUsage: { total: wire(this.#total), last: wire(last) } });
+    const modelContextWindow = window ?? null;
+    const tokenUsage = { total: wire(this.#total), last: wire(last), modelContextWindow };
+    this.notify('thread/tokenUsage/updated', { tokenUsage });
     return this;
   }
 
@@ -156,7 +160,7 @@ export class ControlledTurn {
   }
 }
 
-function wire({ input, cached, output, cacheWrite }: Required<TokenFigures>) {
+function wire({ input, cached, output, cacheWrite }: Required<Omit<TokenFigures, 'window'>>) {
   return {
     totalTokens: input + output,
     inputTokens: input,

@@ -9,7 +9,16 @@ import type {
 import type { ContextEngine } from '../../src/engine/contract.ts';
 import { HookRegistry } from '../../src/hooks/registry.ts';
 import { redact } from '../../src/observe/redact.ts';
-import type { HookName, HostTool, LogFields, Logger, ToolResult, TraceEvent } from '../../src/ports.ts';
+import type {
+  HookName,
+  HostTool,
+  LogFields,
+  Logger,
+  MessageWriteEvent,
+  ToolResult,
+  TraceEvent,
+} from '../../src/ports.ts';
+import type { AgentMessage } from '../../src/transcript/messages.ts';
 import { ControlledClock, quiet } from './controlled-clock.ts';
 import { type CodexSetup, ControlledCodex } from './controlled-codex.ts';
 import { controlledEngine, type EngineSetup } from './controlled-engine.ts';
@@ -26,6 +35,8 @@ export interface ControlledSetup extends SessionSetup {
   hooks?: readonly HookName[] | undefined;
   /** What `before_prompt_build` answers. */
   promptBuild?: Readonly<Record<string, string>> | undefined;
+  /** What `before_message_write` answers; without it that hook is not registered unless `hooks` names it. */
+  messageWrite?: ((message: AgentMessage) => unknown) | undefined;
   /** Names of tools; each answers `result of <name>` unless `toolResults` says otherwise. */
   tools?: readonly string[] | undefined;
   toolResults?: Readonly<Record<string, ToolResult>> | undefined;
@@ -138,11 +149,15 @@ export function follow(handle: AttemptHandle): ControlledRun {
 
 function controlledHooks(script: ControlledScript, setup: ControlledSetup): HookRegistry {
   const hooks = new HookRegistry(redact);
-  for (const name of setup.hooks ?? TURN_HOOKS) {
+  const { messageWrite } = setup;
+  const names = new Set(setup.hooks ?? TURN_HOOKS);
+  if (messageWrite !== undefined) names.add('before_message_write');
+  for (const name of names) {
     hooks.register(name, (event, context) =>
-      script.run(`hook.${name}`, { event, context }, () =>
-        name === 'before_prompt_build' ? setup.promptBuild : undefined,
-      ),
+      script.run(`hook.${name}`, { event, context }, () => {
+        if (name === 'before_message_write') return messageWrite?.((event as MessageWriteEvent).message);
+        return name === 'before_prompt_build' ? setup.promptBuild : undefined;
+      }),
     );
   }
   return hooks;
