@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createServices, type ServicesOptions } from '../../src/services.ts';
 
-const WHOLE = { cwd: '/work', sessionFile: '/work/chat.jsonl', env: {} };
+const WHOLE = { cwd: '/somewhere', sessionFile: '/somewhere/chat.jsonl', env: {} };
 
 describe('createServices', () => {
   it.each<[string, Record<string, unknown> | undefined, string]>([
