@@ -99,10 +99,14 @@ export function isAttemptError(error: unknown): error is AttemptError {
 
 /** A sentence from anything that was thrown. Total. Not redacted: pass it through `redact` before it is shown. */
 export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  if (typeof error === 'string') return error;
-  if (typeof error === 'object' && error !== null && typeof (error as { message?: unknown }).message === 'string') {
-    return (error as { message: string }).message;
+  try {
+    if (typeof error === 'object' && error !== null) {
+      const { message } = error as { message?: unknown };
+      if (typeof message === 'string') return message;
+    }
+    return String(error);
+  } catch {
+    // Anything can be thrown: an object without a prototype, one whose getters throw.
+    return `a thrown ${typeof error} that cannot be shown`;
   }
-  return String(error);
 }

@@ -120,6 +120,8 @@ export interface BoundThread {
   instructionsHash: string | null;
   /** The last mirrored row that the thread has seen. */
   seenEntryId: string | null;
+  /** Hash of the visible rows up to that one; absent: not known. */
+  seenHash?: string;
   /** How full the thread was when Codex last said so; absent: not known. */
   context?: NativeContext;
 }
@@ -373,7 +375,7 @@ export interface ToolCallContext {
   signal: AbortSignal;
 }
 
-/** What a tool may say beside its text. `yield: true` ends the turn as yielded after the model was given the text. */
+/** What a tool may say beside its text. `yield: true` ends the turn as yielded. */
 export interface ToolResultMarks {
   isError?: boolean;
   yield?: boolean;

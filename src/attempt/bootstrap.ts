@@ -3,6 +3,7 @@ import {
   bootstrapHarnessContextEngine,
   runHarnessContextEngineMaintenance,
 } from '../engine/context-engine-lifecycle.ts';
+import type { ContextEngine } from '../engine/contract.ts';
 import { isDurableEngine } from '../engine/legacy.ts';
 import { drainOutbox } from '../engine/outbox.ts';
 import { AttemptError } from '../errors.ts';
@@ -23,6 +24,7 @@ export async function open(record: AttemptRecord, signal: AbortSignal): Promise<
     record.emit({ type: 'attempt.notice', message });
   };
   opened.notices.forEach(notice);
+  contractNotices(record.services.engine).forEach(notice);
   const binding = await session.bindings.read();
   const isOurRealm = binding !== null && binding.realm === record.params.realm;
   record.slots.binding = isOurRealm && !isForeign(binding, opened) ? binding : null;
@@ -52,6 +54,16 @@ const OTHER_TURN =
 /** Whether a side file was written for another session: one file was put in the place of another (spec T2). */
 function isForeign(kept: { sessionId?: string }, opened: OpenedTranscript): boolean {
   return kept.sessionId !== undefined && kept.sessionId !== opened.sessionId;
+}
+
+/** Half of the durable contract is none: the engine is finalized by its other methods, and its author should know. */
+function contractNotices(engine: ContextEngine | null): string[] {
+  if (engine === null || isDurableEngine(engine)) return [];
+  const { transcriptSemantics, id } = engine.info;
+  const commits = typeof engine.commitTurn === 'function';
+  if (transcriptSemantics === undefined && !commits) return [];
+  const lack = commits ? 'does not declare both transcript semantics' : 'has no commitTurn()';
+  return [`context engine "${id}" ${lack}: its turns are not committed durably`];
 }
 
 /**

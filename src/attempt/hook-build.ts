@@ -73,7 +73,17 @@ function fitted(record: AttemptRecord, { prependContext, appendContext }: Prompt
     promptText: prompt,
     ranges: { context: null, request: { start: 0, end: prompt.length } },
   };
-  return fitTurnInput({ text: promptText, ranges, hookPrefix: prependContext, hookSuffix: appendContext }).text;
+  const { text, clipped } = fitTurnInput({
+    text: promptText,
+    ranges,
+    hookPrefix: prependContext,
+    hookSuffix: appendContext,
+  });
+  if (clipped.hookChars > 0) {
+    const message = `${clipped.hookChars} characters that hooks added were left out: the input limit of Codex is reached`;
+    record.emit({ type: 'attempt.notice', message });
+  }
+  return text;
 }
 
 function joinBlocks(...blocks: (string | undefined)[]): string {

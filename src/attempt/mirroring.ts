@@ -1,6 +1,6 @@
 import { isDurableEngine } from '../engine/legacy.ts';
 import { AttemptError, messageOf } from '../errors.ts';
-import type { TranscriptRow } from '../ports.ts';
+import type { TranscriptRow, TranscriptView } from '../ports.ts';
 import { mirrorTranscriptBestEffort } from '../transcript/mirror.ts';
 import { tellEnd } from './agent-end.ts';
 import { type AttemptRecord, degrade } from './record.ts';
@@ -37,7 +37,7 @@ export async function mirror(record: AttemptRecord, signal: AbortSignal): Promis
     try {
       const view = await record.services.session.transcript.read(signal);
       record.slots.mirrored = { ok: true, rows: stored, entryIds, blocked, view };
-      await keepBinding(record, view.leafId);
+      await keepBinding(record, view);
     } catch (error) {
       // The rows are there, but the session could not be read again: the finalizer gets history and turn (spec M1).
       failure = error;
@@ -82,7 +82,7 @@ export function rowsOf(record: AttemptRecord): TranscriptRow[] {
 }
 
 /** The bound thread has now seen everything up to the turn's last row. A failure costs the note, not the mirror. */
-async function keepBinding(record: AttemptRecord, leafId: string | null): Promise<void> {
+async function keepBinding(record: AttemptRecord, seen: TranscriptView): Promise<void> {
   const { turn, binding } = record.slots;
   if (turn === undefined) return;
   const { threadId } = turn;
@@ -91,7 +91,7 @@ async function keepBinding(record: AttemptRecord, leafId: string | null): Promis
     // A picture in the thread's own history that the model cannot read would fail every later turn on it (BL-48).
     if (record.machine().cause?.code === 'invalid_image') return await forgetThread(record, threadId);
     const { compacted, projector } = turn;
-    await writeBinding(record, threadId, leafId, { compacted, context: projector.usage.context });
+    await writeBinding(record, threadId, seen, { compacted, context: projector.usage.context });
   } catch (error) {
     degrade(record, 'mirroring', 'session_write_failed', error);
   }

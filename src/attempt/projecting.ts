@@ -1,6 +1,6 @@
 import type { ProjectOutput } from '../../machines/attempt-types.ts';
 import { redact } from '../observe/redact.ts';
-import { projectionCaps } from '../projection/budget.ts';
+import { capsOfChars, PROJECTION_DEFAULTS, type ProjectionCaps, projectionCaps } from '../projection/budget.ts';
 import {
   type ProjectedPrompt,
   projectContextEngineAssemblyForCodex,
@@ -49,6 +49,11 @@ export async function project(record: AttemptRecord): Promise<ProjectOutput> {
     return { thread: plan.kind };
   }
   slots.projection = projection;
+  const { contextChars } = projection.clipped;
+  if (contextChars > 0 && (slots.assembly ?? null) !== null) {
+    const message = `${contextChars} characters of the assembled context did not fit and were left out, the oldest first`;
+    record.emit({ type: 'attempt.notice', message });
+  }
   services.logger.debug('codex context engine projection decided', {
     attemptId: params.attemptId,
     thread: plan.kind,
@@ -66,6 +71,14 @@ export async function project(record: AttemptRecord): Promise<ProjectOutput> {
   });
   return { thread: plan.kind };
 }
+
+/** The engine was promised the whole budget for its messages; the lines that name their roles come on top. */
+function engineCaps(tokenBudget: number, messages: number): ProjectionCaps {
+  return capsOfChars(tokenBudget * PROJECTION_DEFAULTS.charsPerToken + messages * ROLE_LINE_CHARS);
+}
+
+/** `[assistant]`, the line breaks around it, and a blank line. */
+const ROLE_LINE_CHARS = 16;
 
 function projectText(record: AttemptRecord, plan: ThreadPlan): ProjectedPrompt {
   const { prompt, attemptId, tokenBudget } = record.params;
@@ -95,7 +108,7 @@ function projectText(record: AttemptRecord, plan: ThreadPlan): ProjectedPrompt {
     originalHistoryMessages: history.messages,
     prompt,
     promptKey: promptKey(attemptId),
-    caps,
+    caps: engineCaps(tokenBudget, assembly.messages.length),
     toolPayload: assembly.contextProjection === undefined ? 'elide' : 'preserve',
     redact,
   });

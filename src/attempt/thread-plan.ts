@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AssembleResult, ContextEngine } from '../engine/contract.ts';
 import { CHARS_PER_TOKEN } from '../engine/tokens.ts';
 import type { BoundThread, ThreadBinding, TranscriptEntry } from '../ports.ts';
@@ -57,11 +58,8 @@ export function planThread(input: {
   if (input.binding === null || input.binding.threads.length === 0) return start('no-binding');
   const bound = input.binding.threads.find((thread) => thread.toolFingerprint === input.toolFingerprint);
   if (bound === undefined) return start('tools-changed');
-  const { seenEntryId } = bound;
-  // Its last row is not in the session any more (taken out, or on another branch): the thread tells another story.
-  if (seenEntryId !== null && !input.entries.some((entry) => entry.entryId === seenEntryId)) {
-    return start('session-rewritten');
-  }
+  // Rows that it has seen were changed, taken out, or are on another branch: the thread tells another story.
+  if (bound.seenEntryId !== null && !knowsBranch(bound, input.entries)) return start('session-rewritten');
   if (input.engine === null && bound.engine !== null) return start('engine-gone');
   if (input.engine !== null && bound.engine !== null) {
     if (bound.engine.id !== input.engine.id) return start('engine-changed');
@@ -72,6 +70,20 @@ export function planThread(input: {
   if (mark !== null && mark.epoch !== bound.epoch) return start('epoch-changed');
   if (input.assembly !== null && !hasRoom(bound, input.promptChars)) return start('window-pressure');
   return { kind: 'resume', bound, reason: 'bound', epoch: mark?.epoch ?? bound.epoch };
+}
+
+/** Whether the visible branch still begins with the very rows that the thread has seen. */
+function knowsBranch({ seenEntryId, seenHash }: BoundThread, entries: readonly TranscriptEntry[]): boolean {
+  const last = entries.findIndex((entry) => entry.entryId === seenEntryId);
+  if (last === -1) return false;
+  return seenHash === undefined || branchHash(entries.slice(0, last + 1)) === seenHash;
+}
+
+/** Identity of rows: their ids and what they hold. */
+export function branchHash(entries: readonly TranscriptEntry[]): string {
+  const hash = createHash('sha256');
+  for (const { entryId, message } of entries) hash.update(`${JSON.stringify([entryId, message])}\n`);
+  return hash.digest('hex');
 }
 
 /** Whether a turn fits behind what the thread held when Codex last said so. The reserve is half the window at most. */

@@ -1,9 +1,9 @@
-import type { NativeContext, TranscriptRow, TurnIntent } from '../ports.ts';
+import type { NativeContext, TranscriptRow, TranscriptView, TurnIntent } from '../ports.ts';
 import { promptKey } from '../transcript/mirror.ts';
 import type { NativeTurn } from './native-turn.ts';
 import { type AttemptRecord, historyOf, sessionIdOf } from './record.ts';
 import { tellRows } from './row-events.ts';
-import { engineIdentity, rememberThread } from './thread-plan.ts';
+import { branchHash, engineIdentity, rememberThread } from './thread-plan.ts';
 import { passWriteHooks, writeHooksBudget } from './write-hooks.ts';
 
 /** The prompt row: the user's words as they are, without anything that engine or hooks put around them (BL-18). */
@@ -43,7 +43,7 @@ export async function onTurnStarted(record: AttemptRecord, turn: NativeTurn): Pr
   const { session } = record.services;
   if (record.machine().stop !== 'abort') {
     try {
-      await writeBinding(record, turn.threadId, historyOf(record).view.leafId);
+      await writeBinding(record, turn.threadId, historyOf(record).view);
     } catch (error) {
       turn.degrade('session_write_failed', error);
     }
@@ -66,13 +66,13 @@ export async function onTurnStarted(record: AttemptRecord, turn: NativeTurn): Pr
 }
 
 /**
- * The thread that runs this turn, with what it has been given. `seenEntryId`: the last row that it knows of. `turn`: what
+ * The thread that runs this turn, with what it has been given. `seen`: the rows that it knows of. `turn`: what
  * the turn has done to it; absent: nothing yet.
  */
 export async function writeBinding(
   record: AttemptRecord,
   threadId: string,
-  seenEntryId: string | null,
+  seen: TranscriptView,
   turn: { compacted: boolean; context: NativeContext | null } = { compacted: false, context: null },
 ): Promise<void> {
   const { params, services, slots } = record;
@@ -87,7 +87,8 @@ export async function writeBinding(
     epoch: slots.plan?.epoch ?? null,
     // A native compaction drops injected instructions: they have to be given again (design 3).
     instructionsHash: turn.compacted ? null : (slots.thread?.instructionsHash ?? null),
-    seenEntryId,
+    seenEntryId: seen.leafId,
+    ...(seen.leafId === null ? {} : { seenHash: branchHash(seen.entries) }),
     ...(context === undefined ? {} : { context }),
   });
   const binding = { ...remembered, sessionId: sessionIdOf(record) };

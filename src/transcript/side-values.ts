@@ -5,10 +5,13 @@
 import type { BoundThread, NativeContext, OutboxRecord, ThreadBinding, TranscriptRow, TurnIntent } from '../ports.ts';
 import { isAgentMessage, isObject } from './session-line.ts';
 
+/** A binding as it is stored: with the place of its session, because a copy must not write into its threads. */
+export type StoredBinding = ThreadBinding & { sessionFile?: string };
+
 /** Which threads belong to a session. One thread that makes no sense makes the whole binding unknown. */
-export function parseThreadBinding(value: unknown): ThreadBinding | null {
+export function parseThreadBinding(value: unknown): StoredBinding | null {
   if (!isObject(value) || value['version'] !== 1) return null;
-  const { realm, threads, sessionId } = value;
+  const { realm, threads, sessionId, sessionFile } = value;
   if (typeof realm !== 'string' || !Array.isArray(threads)) return null;
   const bound: BoundThread[] = [];
   for (const thread of threads) {
@@ -16,7 +19,13 @@ export function parseThreadBinding(value: unknown): ThreadBinding | null {
     if (parsed === null) return null;
     bound.push(parsed);
   }
-  return { version: 1, realm, ...(typeof sessionId === 'string' ? { sessionId } : {}), threads: bound };
+  return {
+    version: 1,
+    realm,
+    ...(typeof sessionId === 'string' ? { sessionId } : {}),
+    ...(typeof sessionFile === 'string' ? { sessionFile } : {}),
+    threads: bound,
+  };
 }
 
 function parseBoundThread(value: unknown): BoundThread | null {
@@ -31,6 +40,7 @@ function parseBoundThread(value: unknown): BoundThread | null {
     epoch: stringOrNull(value['epoch']),
     instructionsHash: stringOrNull(value['instructionsHash']),
     seenEntryId: stringOrNull(value['seenEntryId']),
+    ...(typeof value['seenHash'] === 'string' ? { seenHash: value['seenHash'] } : {}),
     ...(context === null ? {} : { context }),
   };
 }

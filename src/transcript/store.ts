@@ -3,14 +3,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Clock, Logger, SessionStore } from '../ports.ts';
+import type { Clock, Logger, SessionStore, ThreadBindings } from '../ports.ts';
 import { nodeSessionFs, type SessionFs } from './fs.ts';
 import { jsonFile } from './json-file.ts';
 import { openOutbox } from './outbox.ts';
 import { realSessionFile } from './real-path.ts';
 import { createSessionTranscript } from './session-transcript.ts';
 import { sidePaths } from './side-folder.ts';
-import { parseThreadBinding, parseTurnIntent } from './side-values.ts';
+import { parseThreadBinding, parseTurnIntent, type StoredBinding } from './side-values.ts';
 
 export interface SessionStoreOptions {
   /** Path of the session file; need not exist. */
@@ -40,6 +40,18 @@ export function openSessionStore(options: SessionStoreOptions): SessionStore {
   const realFile = realSessionFile(sessionFile);
   const paths = sidePaths(realFile, realm);
   const bindings = jsonFile({ path: paths.binding, fs, parse: parseThreadBinding, logger });
+  const isElsewhere = (binding: StoredBinding): boolean =>
+    binding.sessionFile !== undefined && binding.sessionFile !== realFile;
+  const ownBindings: ThreadBindings = {
+    async read() {
+      const stored = await bindings.read();
+      if (stored === null || isElsewhere(stored)) return null;
+      const { sessionFile: _place, ...binding } = stored;
+      return binding;
+    },
+    write: (binding) => bindings.write({ ...binding, sessionFile: realFile }),
+    clear: () => bindings.clear(),
+  };
   const journal = jsonFile({ path: paths.journal, fs, parse: parseTurnIntent, logger });
   const outbox = openOutbox({ folder: paths.outbox, fs, logger });
 
@@ -64,6 +76,8 @@ export function openSessionStore(options: SessionStoreOptions): SessionStore {
     newId,
     async prepare(isNew) {
       const notices = await setAside();
+      const stored = await bindings.read();
+      if (stored !== null && isElsewhere(stored)) notices.push(COPIED);
       if (!isNew) return { sessionId: null, notices };
       // A binding belongs to the session file (spec T2): without the file its threads are another conversation's. A
       // journal says that the first turn of this very session broke off before its row was written.
@@ -72,8 +86,10 @@ export function openSessionStore(options: SessionStoreOptions): SessionStore {
       return { sessionId: intent?.sessionId ?? null, notices };
     },
   });
-  return { transcript, bindings, journal, outbox };
+  return { transcript, bindings: ownBindings, journal, outbox };
 }
+
+const COPIED = 'The session was copied or moved: its native threads stay with the other place, a new one is started.';
 
 function notice(path: string, consequence: string): string {
   return `A file beside the session made no sense and was set aside as ${path}: ${consequence}.`;

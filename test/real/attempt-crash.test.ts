@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { TranscriptRow, TurnIntent } from '../../src/ports.ts';
 import { sidePaths } from '../../src/transcript/side-folder.ts';
-import type { AttemptProcessArgument } from '../support/attempt-process.ts';
 import { conversationOf, textsOf } from '../support/model-requests.ts';
 import { type RehearsalBench, type RehearsedSession, rehearsalBench } from '../support/rehearsed.ts';
 import { until } from '../wire/fakes/processes.ts';
@@ -24,9 +23,9 @@ async function crashed(session: RehearsedSession, prompt: string): Promise<void>
   await bench.appServer.close();
   const asked = session.bodies().length;
   const { launch } = bench;
-  const argument: AttemptProcessArgument = { launch, sessionFile: session.sessionFile, cwd: session.folder, prompt };
-  const script = fileURLToPath(new URL('../support/attempt-process.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'jiti/register', script, JSON.stringify(argument)], {
+  const argument = { launch, sessionFile: session.sessionFile, cwd: session.folder, prompt };
+  const script = fileURLToPath(new URL('../support/attempt-process.mjs', import.meta.url));
+  const child = spawn(process.execPath, [script, JSON.stringify(argument)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -5,8 +5,9 @@ import { CONTEXT_OPEN, CONTEXT_TITLE, REQUEST_LABEL } from '../../src/projection
 import { type Controlled, type ControlledSetup, controlledServices, WORK_FOLDER } from '../support/controlled.ts';
 import { CONTROLLED_EPOCH } from '../support/controlled-clock.ts';
 import { refusal } from '../support/controlled-codex.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
 import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { fail, pass } from '../support/controlled-script.ts';
+import { answer, fail, pass } from '../support/controlled-script.ts';
 import { bindingOf, SESSION_FILE, SESSION_ID } from '../support/controlled-session.ts';
 
 /** The plan's test file (spec 12) and the upstream cases of the run (facts/cases.md 2), with controlled ports. */
@@ -638,5 +639,50 @@ describe('without an engine', () => {
       finalization: { method: 'none', ok: true, reason: 'no-engine' },
       maintenance: { ran: false, reason: 'no-engine' },
     });
+  });
+});
+
+describe('the token budget that an engine was promised', () => {
+  const rows = Array.from({ length: 40 }, (_, at) => userRow(`${at === 0 ? 'DIGEST ' : ''}${'x'.repeat(393)}`));
+  const projectedWith = async (tokenBudget: number) => {
+    const controlled = controlledServices({
+      history: [userRow('before')],
+      plan: { 'engine.assemble': answer({ messages: rows, estimatedTokens: 4_000 }) },
+    });
+    const run = controlled.start({ tokenBudget });
+    await run.result;
+    const input = (controlled.script.of('codex.turn/start')[0] as { input: { text: string }[] }).input[0]?.text ?? '';
+    return { input, notices: run.events.flatMap((event) => (event.type === 'attempt.notice' ? [event.message] : [])) };
+  };
+
+  it('is honoured to the last of its messages', async () => {
+    const { input, notices } = await projectedWith(4_000);
+    expect(input.split('[user]')).toHaveLength(41);
+    expect(input).toContain('DIGEST');
+    expect(notices).toEqual([]);
+  });
+
+  it('is held against an engine that took more, and that is said', async () => {
+    const { input, notices } = await projectedWith(2_000);
+    expect(input).not.toContain('DIGEST');
+    expect(input.length).toBeLessThan(2_000 * 4 + 40 * 16 + 500);
+    expect(notices).toEqual([
+      expect.stringMatching(
+        /^\d+ characters of the assembled context did not fit and were left out, the oldest first$/,
+      ),
+    ]);
+  });
+});
+
+describe('half of the durable contract', () => {
+  it.each([
+    [{ info: DURABLE_INFO }, 'has no commitTurn()'],
+    [{ methods: DURABLE_METHODS }, 'does not declare both transcript semantics'],
+  ])('is told', async (engine, lack) => {
+    const controlled = controlledServices({ engine });
+    const run = controlled.start();
+    await run.result;
+    const notices = run.events.flatMap((event) => (event.type === 'attempt.notice' ? [event.message] : []));
+    expect(notices).toEqual([`context engine "controlled" ${lack}: its turns are not committed durably`]);
   });
 });

@@ -121,3 +121,25 @@ describe('a session that was changed under its thread', () => {
     expect(planThread({ ...common, toolFingerprint, forceStart: false }).reason).toBe('session-rewritten');
   });
 });
+
+describe('rows that a thread has seen', () => {
+  it.each(['text', 'taken out'])('of which an earlier one was changed (%s) mean a fresh thread', async (change) => {
+    const controlled = controlledServices({ history: HISTORY, engine: null });
+    await controlled.run({ attemptId: 'attempt-1' });
+    expect(controlled.session.state.binding?.threads[0]?.seenHash).toMatch(/^[0-9a-f]{64}$/);
+    const { entries } = controlled.session.state;
+    if (change === 'text') {
+      const [first] = entries;
+      if (first !== undefined) entries[0] = { ...first, message: userRow('we began elsewhere') };
+    } else entries.splice(1, 1);
+    await controlled.run({ attemptId: 'attempt-2' });
+    const reasons = controlled.logged('codex context engine projection decided').map((line) => line.fields['reason']);
+    expect(reasons).toEqual(['no-binding', 'session-rewritten']);
+  });
+
+  it('and that are as they were keep the thread', async () => {
+    const controlled = controlledServices({ history: HISTORY, engine: null });
+    for (const attemptId of ['attempt-1', 'attempt-2', 'attempt-3']) await controlled.run({ attemptId });
+    expect(controlled.script.of('codex.thread/start')).toHaveLength(1);
+  });
+});

@@ -38,6 +38,22 @@ const record = (advancementKey: string): OutboxRecord => ({
 });
 
 describe('binding and journal', () => {
+  test('a binding that came along with a copied session is told and not used', async () => {
+    const [path, copy] = [await tempSession(HEADER), await tempSession(HEADER)];
+    await (await opened(path)).bindings.write(BINDING);
+    await mkdir(`${copy}.attempt`);
+    await writeFile(`${copy}.attempt/binding.json`, await readFile(`${path}.attempt/binding.json`));
+    const made = store(copy);
+    const { notices } = await made.transcript.open(signal);
+    expect(notices).toEqual([
+      'The session was copied or moved: its native threads stay with the other place, a new one is started.',
+    ]);
+    expect(await made.bindings.read()).toBeNull();
+    await made.bindings.write(BINDING);
+    expect(await made.bindings.read()).toEqual(BINDING);
+    await made.transcript.close();
+  });
+
   test('what is written is read, also by another process of the same session; clearing twice is fine', async () => {
     const path = await tempSession(HEADER);
     const made = await opened(path);
