@@ -3,7 +3,7 @@ import { AttemptError, messageOf } from '../errors.ts';
 import type { TranscriptRow, TranscriptView } from '../ports.ts';
 import { mirrorTranscriptBestEffort } from '../transcript/mirror.ts';
 import { tellEnd } from './agent-end.ts';
-import { type AttemptRecord, degrade } from './record.ts';
+import { type AttemptRecord, bounded, degrade } from './record.ts';
 import { tellRows } from './row-events.ts';
 import { endOf } from './turn-end.ts';
 import { forgetThread, promptRowOf, promptRowToWrite, writeBinding, writeIntent } from './turn-started.ts';
@@ -21,7 +21,7 @@ export async function mirror(record: AttemptRecord, signal: AbortSignal): Promis
   const rows = passed.filter((row) => row !== null);
   const blocked = passed[0] === null ? 'prompt' : passed.at(-1) === null ? 'terminal' : null;
   record.slots.mirrored = { ok: false, rows, entryIds: [], blocked, view: null };
-  if (blocked === null) await oweCommit(record);
+  if (blocked === null) await oweCommit(record, signal);
   const written = await mirrorTranscriptBestEffort({ transcript: record.services.session.transcript, rows, signal });
   let failure: unknown = written.ok ? null : written.error;
   if (written.ok) {
@@ -48,14 +48,18 @@ export async function mirror(record: AttemptRecord, signal: AbortSignal): Promis
 }
 
 /** A durable engine gets an accepted turn even if this process dies between its rows and its commit (spec D3). */
-async function oweCommit(record: AttemptRecord): Promise<void> {
-  const { engine } = record.services;
+async function oweCommit(record: AttemptRecord, signal: AbortSignal): Promise<void> {
+  const { engine, clock } = record.services;
   const { turn } = record.slots;
   if (engine === null || !isDurableEngine(engine) || turn === undefined || record.machine().outcome !== 'completed')
     return;
   const accepted = { engineId: engine.info.id, isHeartbeat: record.params.isHeartbeat };
+  const { mirror: budget, graceMirror } = record.params.budgets;
+  // A journal that hangs must leave time for the rows.
+  const ms = record.machine().stop === 'abort' ? graceMirror / 4 : budget / 4;
+  const late = () => new AttemptError('session_write_failed', `the journal was not written within ${ms} ms`);
   try {
-    await writeIntent(record, turn.threadId, turn.turnId, accepted);
+    await bounded(writeIntent(record, turn.threadId, turn.turnId, accepted), { clock, ms, signal, error: late });
   } catch (error) {
     degrade(record, 'mirroring', 'session_write_failed', error);
   }

@@ -255,6 +255,19 @@ describe('a turn that was accepted when the process died', () => {
     }
   });
 
+  it('keeps its rows and its commit when the journal hangs before them', async () => {
+    const controlled = controlledDurable({ plan: { 'journal.write': [pass, pass, hang] } });
+    const run = controlled.start(PARAMS);
+    await run.entered('mirroring');
+    await controlled.clock.advance(7_500);
+    expect(await run.result).toMatchObject({
+      outcome: 'completed',
+      finalization: { method: 'commitTurn', ok: true },
+      degraded: [{ state: 'mirroring', code: 'session_write_failed' }],
+    });
+    expect(controlled.session.messages().map((row) => row.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  });
+
   it('is owed its commit before its rows are written, and only if it completed', async () => {
     const owed = async (status: 'completed' | 'failed') => {
       const controlled = controlledDurable({
