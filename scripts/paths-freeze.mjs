@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { createJiti } from 'jiti';
 
 const jiti = createJiti(import.meta.url);
-const { suites } = await jiti.import('../test/paths/suites.ts');
-const { exploreAll } = await jiti.import('../test/paths/generate.ts');
-const { edgeFile, edgeRows } = await jiti.import('../test/paths/edge-table.ts');
-const { countSuite } = await jiti.import('../test/paths/counts.ts');
+const { suites } = await jiti.import('../src/testing/suites/index.ts');
+const { exploreAll } = await jiti.import('../src/testing/paths/generate.ts');
+const { edgeFile, edgeRows } = await jiti.import('../src/testing/paths/edge-table.ts');
+const { countSuite } = await jiti.import('../src/testing/paths/counts.ts');
 
 const folder = new URL('../test/paths/', import.meta.url);
 const counts = {};

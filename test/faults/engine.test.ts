@@ -16,9 +16,9 @@
  * | BL-44 one timeout, another run | states/attempt-protocol |
  */
 import { describe, expect, it } from 'vitest';
-import { controlledServices, PROMPT } from '../support/controlled.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, hang, pass } from '../support/controlled-script.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, fail, hang, pass } from '../../src/testing/controlled/script.ts';
+import { controlledServices, PROMPT } from '../../src/testing/controlled/services.ts';
 
 const HISTORY = [userRow('one message')];
 

@@ -1,8 +1,8 @@
 /** What is left in the session. The table of all faults is in faults/engine. */
 import { describe, expect, it } from 'vitest';
-import { controlledServices, PROMPT } from '../support/controlled.ts';
-import { quiet } from '../support/controlled-clock.ts';
-import { fail, pass } from '../support/controlled-script.ts';
+import { quiet } from '../../src/testing/controlled/clock.ts';
+import { fail, pass } from '../../src/testing/controlled/script.ts';
+import { controlledServices, PROMPT } from '../../src/testing/controlled/services.ts';
 
 const rolesAndKeys = (messages: readonly { role: string; idempotencyKey?: string }[]) =>
   messages.map(({ role, idempotencyKey }) => [role, idempotencyKey]);

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { instructionsHash } from '../../src/codex/threads.ts';
 import type { HostTool } from '../../src/ports.ts';
 import { CONTEXT_TITLE, REQUEST_LABEL } from '../../src/projection/neutralise.ts';
+import { refusal, type TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { fail, pass } from '../../src/testing/controlled/script.ts';
+import { type Controlled, controlledServices, PROMPT } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
 import { IMAGE_PLACEHOLDER } from '../../src/transcript/mirror.ts';
-import { type Controlled, controlledServices, PROMPT } from '../support/controlled.ts';
-import { refusal, type TurnPlay } from '../support/controlled-codex.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { fail, pass } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
 
 const HISTORY = [userRow('asked before'), assistantRow('answered before')];
 

@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { HostTool } from '../../src/ports.ts';
 import { CONTEXT_TITLE } from '../../src/projection/neutralise.ts';
-import { type Controlled, controlledServices } from '../support/controlled.ts';
-import { refusal } from '../support/controlled-codex.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { fail, hang, pass } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
+import { refusal } from '../../src/testing/controlled/codex.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { fail, hang, pass } from '../../src/testing/controlled/script.ts';
+import { type Controlled, controlledServices } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
 
 const HISTORY = [userRow('asked before'), assistantRow('answered before')];
 

@@ -1,7 +1,7 @@
 /** Turns that take long or never end. The table of all faults is in faults/engine. */
 import { describe, expect, it } from 'vitest';
-import { controlledServices } from '../support/controlled.ts';
-import type { TurnPlay } from '../support/controlled-codex.ts';
+import type { TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { controlledServices } from '../../src/testing/controlled/services.ts';
 
 const silent: TurnPlay = () => {};
 

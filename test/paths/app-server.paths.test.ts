@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
+import { appServerInvariants } from '../../src/testing/invariants/children.ts';
+import { appServerSuite } from '../../src/testing/suites/app-server.ts';
 import frozen from './app-server.edges.json' with { type: 'json' };
-import { appServerSuite } from './app-server.suite.ts';
-import { appServerInvariants } from './child.invariants.ts';
 import counts from './counts.json' with { type: 'json' };
 import { testPaths } from './path-suite.ts';
 

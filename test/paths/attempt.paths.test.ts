@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
+import { attemptInvariants } from '../../src/testing/invariants/attempt.ts';
+import { attemptSuite } from '../../src/testing/suites/attempt.ts';
 import frozen from './attempt.edges.json' with { type: 'json' };
-import { attemptInvariants } from './attempt.invariants.ts';
-import { attemptSuite } from './attempt.suite.ts';
 import counts from './counts.json' with { type: 'json' };
 import { testPaths } from './path-suite.ts';
 

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
-import { compactionInvariants } from './child.invariants.ts';
+import { compactionInvariants } from '../../src/testing/invariants/children.ts';
+import { compactionSuite } from '../../src/testing/suites/compaction.ts';
 import frozen from './compaction.edges.json' with { type: 'json' };
-import { compactionSuite } from './compaction.suite.ts';
 import counts from './counts.json' with { type: 'json' };
 import { testPaths } from './path-suite.ts';
 

@@ -2,12 +2,12 @@ import { createTestModel } from '@xstate/test';
 import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { createTestModel as createGraphModel } from 'xstate/graph';
+import { extremes, inputName } from '../../src/testing/paths/counts.ts';
+import { derivedMachine, derivedOptions } from '../../src/testing/paths/derived-model.ts';
+import { explore } from '../../src/testing/paths/generate.ts';
+import { stateId } from '../../src/testing/paths/suite.ts';
+import { suites } from '../../src/testing/suites/index.ts';
 import counts from './counts.json' with { type: 'json' };
-import { extremes, inputName } from './counts.ts';
-import { derivedMachine, derivedOptions } from './derived-model.ts';
-import { explore } from './generate.ts';
-import { stateId } from './suite.ts';
-import { suites } from './suites.ts';
 
 interface ModelPath {
   state: AnyMachineSnapshot;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { attemptMachine } from '../../machines/attempt.ts';
 import { ATTEMPT_FINALS, ATTEMPT_STATES } from '../../machines/attempt-types.ts';
-import { checkMachine, type MachineParts, partsOf } from './check-machine.ts';
-import { at, type Config, editedConfig } from './mutate.ts';
-import { suites } from './suites.ts';
+import { checkMachine, type MachineParts, partsOf } from '../../src/testing/paths/check-machine.ts';
+import { at, type Config, editedConfig } from '../../src/testing/paths/mutate.ts';
+import { suites } from '../../src/testing/suites/index.ts';
 
 describe('the machines', () => {
   for (const { name, machine } of suites) {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type AnyStateMachine, assign } from 'xstate';
 import type { AttemptContext, ProjectOutput } from '../../machines/attempt-types.ts';
-import { attemptInvariants } from './attempt.invariants.ts';
-import { attemptSuite } from './attempt.suite.ts';
-import { edgeDiff, edgeRows } from './edge-table.ts';
-import { createExecutor, deferredActors } from './execute.ts';
-import { coveringPaths, exploreAll } from './generate.ts';
-import { commonInvariants, violations } from './invariants.ts';
-import { at, mutated } from './mutate.ts';
+import { attemptInvariants } from '../../src/testing/invariants/attempt.ts';
+import { commonInvariants, violations } from '../../src/testing/invariants/invariant.ts';
+import { edgeDiff, edgeRows } from '../../src/testing/paths/edge-table.ts';
+import { createExecutor, deferredActors } from '../../src/testing/paths/execute.ts';
+import { coveringPaths, exploreAll } from '../../src/testing/paths/generate.ts';
+import { at, mutated } from '../../src/testing/paths/mutate.ts';
+import { attemptSuite } from '../../src/testing/suites/attempt.ts';
 import { immediately } from './path-suite.ts';
 
 const original: AnyStateMachine = attemptSuite.machine;

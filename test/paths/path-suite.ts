@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Counts } from './counts.ts';
-import { coverageLine, createCoverage } from './coverage.ts';
-import { type EdgeRow, edgeDiff, edgeRows } from './edge-table.ts';
-import { createExecutor, deferredActors, type Run } from './execute.ts';
-import { coveringPaths, exploreAll, pathTitle } from './generate.ts';
-import { commonInvariants, type Invariant, violations } from './invariants.ts';
-import type { MachineSuite } from './suite.ts';
+import { commonInvariants, type Invariant, violations } from '../../src/testing/invariants/invariant.ts';
+import type { Counts } from '../../src/testing/paths/counts.ts';
+import { coverageLine, createCoverage } from '../../src/testing/paths/coverage.ts';
+import { type EdgeRow, edgeDiff, edgeRows } from '../../src/testing/paths/edge-table.ts';
+import { createExecutor, deferredActors } from '../../src/testing/paths/execute.ts';
+import { coveringPaths, exploreAll, pathTitle } from '../../src/testing/paths/generate.ts';
+import type { MachineSuite } from '../../src/testing/paths/suite.ts';
+import type { Run } from '../../src/testing/paths/walk.ts';
 
 /** One macrotask turn, as short as the platform has it. */
 export const immediately = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -17,6 +17,7 @@ describe('the package', () => {
     ['codex-attempt-machine', ['runAttempt', 'createServices', 'compactSession', 'AttemptError']],
     ['codex-attempt-machine/machines', ['attemptMachine', 'defaultBudgets']],
     ['codex-attempt-machine/engine', ['loadEngine', 'createWindowEngine', 'HOST_CAPABILITIES', 'default']],
+    ['codex-attempt-machine/testing', ['suites', 'exploreAll', 'coveringPaths', 'createExecutor', 'commonInvariants']],
   ])('gives the same to import and to require: %s', (name, some) => {
     const required = node(['-p', `JSON.stringify(Object.keys(require('${name}')).sort())`]);
     const imported = node([
@@ -30,7 +31,7 @@ describe('the package', () => {
   });
 
   it('names every entry', () => {
-    expect(Object.keys(manifest.exports)).toEqual(['.', './machines', './engine', './package.json']);
+    expect(Object.keys(manifest.exports)).toEqual(['.', './machines', './engine', './testing', './package.json']);
   });
 
   it('ships code, pages and licence, and neither sources nor tests', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Controlled, type ControlledSetup, controlledServices } from '../support/controlled.ts';
-import { quiet } from '../support/controlled-clock.ts';
-import type { TurnPlay } from '../support/controlled-codex.ts';
-import { refusal } from '../support/controlled-codex.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { fail, hang, type Plan, pass } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
+import { quiet } from '../../src/testing/controlled/clock.ts';
+import type { TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { refusal } from '../../src/testing/controlled/codex.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { fail, hang, type Plan, pass } from '../../src/testing/controlled/script.ts';
+import { type Controlled, type ControlledSetup, controlledServices } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
 
 /** An abort in every state and substate: what it comes to, who is called after it, and how long it takes (spec M4, E3). */
 

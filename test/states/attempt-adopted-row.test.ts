@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { controlledServices } from '../../src/testing/controlled/services.ts';
 import { openSessionStore } from '../../src/transcript/store.ts';
-import { controlledServices } from '../support/controlled.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptParams } from '../../src/attempt/types.ts';
-import { type ControlledSetup, controlledServices } from '../support/controlled.ts';
-import type { TurnPlay } from '../support/controlled-codex.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { gate, hang, pass } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
+import type { TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { gate, hang, pass } from '../../src/testing/controlled/script.ts';
+import { type ControlledSetup, controlledServices } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
 
 /** Every budget, by the default figures of the machine; those of store, engine and hooks are in attempt-degrade. */
 

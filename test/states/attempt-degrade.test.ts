@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../../src/attempt/types.ts';
-import { type Controlled, type ControlledSetup, controlledServices, PROMPT } from '../support/controlled.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, deaf, fail, hang, type Plan, pass, type Step } from '../support/controlled-script.ts';
-import { bindingOf, SESSION_ID } from '../support/controlled-session.ts';
-import { ANSWER } from '../support/controlled-turn.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, deaf, fail, hang, type Plan, pass, type Step } from '../../src/testing/controlled/script.ts';
+import {
+  type Controlled,
+  type ControlledSetup,
+  controlledServices,
+  PROMPT,
+} from '../../src/testing/controlled/services.ts';
+import { bindingOf, SESSION_ID } from '../../src/testing/controlled/session.ts';
+import { ANSWER } from '../../src/testing/controlled/turn.ts';
 
 /** Whatever fails or hangs around a turn: what is written down of it, and that the user's turn is not lost (spec E1). */
 

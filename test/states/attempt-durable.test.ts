@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { OutboxRecord } from '../../src/ports.ts';
-import { type ControlledSetup, controlledServices } from '../support/controlled.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, hang, pass } from '../support/controlled-script.ts';
-import { SESSION_FILE, SESSION_ID } from '../support/controlled-session.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, fail, hang, pass } from '../../src/testing/controlled/script.ts';
+import { type ControlledSetup, controlledServices } from '../../src/testing/controlled/services.ts';
+import { SESSION_FILE, SESSION_ID } from '../../src/testing/controlled/session.ts';
 
 /** A durable engine in whole attempts (spec 7). */
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ControlledSetup, controlledServices, PROMPT } from '../support/controlled.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer } from '../../src/testing/controlled/script.ts';
+import { type ControlledSetup, controlledServices, PROMPT } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
 
 /** A projection that throws (spec P5): only a fault of our own makes one, so it is planted. */
 

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { compactSession } from '../../src/compact-session.ts';
-import { type Controlled, type ControlledSetup, controlledServices, WORK_FOLDER } from '../support/controlled.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, hang, pass } from '../support/controlled-script.ts';
-import { bindingOf, SESSION_ID } from '../support/controlled-session.ts';
-import { ControlledTurn } from '../support/controlled-turn.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, fail, hang, pass } from '../../src/testing/controlled/script.ts';
+import {
+  type Controlled,
+  type ControlledSetup,
+  controlledServices,
+  WORK_FOLDER,
+} from '../../src/testing/controlled/services.ts';
+import { bindingOf, SESSION_ID } from '../../src/testing/controlled/session.ts';
+import { ControlledTurn } from '../../src/testing/controlled/turn.ts';
 
 /** Log lines and trace of whole attempts (spec 11): what they say, and that they say nothing of anybody's text. */
 

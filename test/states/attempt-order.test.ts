@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Controlled, type ControlledSetup, controlledServices } from '../support/controlled.ts';
-import { refusal } from '../support/controlled-codex.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { deaf, fail, hang, pass } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
+import { refusal } from '../../src/testing/controlled/codex.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { deaf, fail, hang, pass } from '../../src/testing/controlled/script.ts';
+import { type Controlled, type ControlledSetup, controlledServices } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
 
 /** The order of a turn (spec 2) as one list of every call that the attempt makes of the world. */
 

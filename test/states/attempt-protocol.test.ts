@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { MessageWriteEvent } from '../../src/ports.ts';
-import { controlledServices } from '../support/controlled.ts';
-import { quiet } from '../support/controlled-clock.ts';
-import { refusal, type TurnPlay } from '../support/controlled-codex.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, gate, pass } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
-import { ANSWER } from '../support/controlled-turn.ts';
+import { quiet } from '../../src/testing/controlled/clock.ts';
+import { refusal, type TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, fail, gate, pass } from '../../src/testing/controlled/script.ts';
+import { controlledServices } from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
+import { ANSWER } from '../../src/testing/controlled/turn.ts';
 
 /** Oddities of the app-server (facts/app-server.md) as whole attempts see them. */
 

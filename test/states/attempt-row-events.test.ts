@@ -2,12 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { runAttempt } from '../../src/attempt/run-attempt.ts';
 import type { AttemptRunEvent } from '../../src/attempt/types.ts';
 import { eventLine } from '../../src/cli/run-events.ts';
-import { type ControlledRun, controlledServices, follow, PROMPT, WORK_FOLDER } from '../support/controlled.ts';
-import { quiet } from '../support/controlled-clock.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, gate, pass } from '../support/controlled-script.ts';
-import { SESSION_FILE } from '../support/controlled-session.ts';
-import { ANSWER } from '../support/controlled-turn.ts';
+import { quiet } from '../../src/testing/controlled/clock.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, fail, gate, pass } from '../../src/testing/controlled/script.ts';
+import {
+  type ControlledRun,
+  controlledServices,
+  follow,
+  PROMPT,
+  WORK_FOLDER,
+} from '../../src/testing/controlled/services.ts';
+import { SESSION_FILE } from '../../src/testing/controlled/session.ts';
+import { ANSWER } from '../../src/testing/controlled/turn.ts';
 
 /** `attempt.row`: who listens hears of each new row, once it is in the session (MIR-03, MIR-04). */
 

@@ -3,12 +3,17 @@ import { planThread } from '../../src/attempt/thread-plan.ts';
 import { compactSession } from '../../src/compact-session.ts';
 import type { BoundThread, NativeContext, ThreadBinding } from '../../src/ports.ts';
 import { CONTEXT_TITLE } from '../../src/projection/neutralise.ts';
-import { type Controlled, type ControlledSetup, controlledServices, WORK_FOLDER } from '../support/controlled.ts';
-import type { TurnPlay } from '../support/controlled-codex.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { fail } from '../support/controlled-script.ts';
-import { bindingOf } from '../support/controlled-session.ts';
-import type { TokenFigures } from '../support/controlled-turn.ts';
+import type { TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { fail } from '../../src/testing/controlled/script.ts';
+import {
+  type Controlled,
+  type ControlledSetup,
+  controlledServices,
+  WORK_FOLDER,
+} from '../../src/testing/controlled/services.ts';
+import { bindingOf } from '../../src/testing/controlled/session.ts';
+import type { TokenFigures } from '../../src/testing/controlled/turn.ts';
 
 /** When a native thread has no room left for a turn, an engine's context goes into a fresh one (RUN-11, BL-27). */
 

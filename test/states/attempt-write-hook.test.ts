@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TranscriptRow } from '../../src/ports.ts';
+import { quiet } from '../../src/testing/controlled/clock.ts';
+import { refusal, type TurnPlay } from '../../src/testing/controlled/codex.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, deaf, fail, hang, type Plan, pass, type Step } from '../../src/testing/controlled/script.ts';
+import { type Controlled, type ControlledSetup, controlledServices } from '../../src/testing/controlled/services.ts';
 import type { AgentMessage } from '../../src/transcript/messages.ts';
 import { openSessionStore } from '../../src/transcript/store.ts';
-import { type Controlled, type ControlledSetup, controlledServices } from '../support/controlled.ts';
-import { quiet } from '../support/controlled-clock.ts';
-import { refusal, type TurnPlay } from '../support/controlled-codex.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, deaf, fail, hang, type Plan, pass, type Step } from '../support/controlled-script.ts';
 
 /** `before_message_write` in whole attempts: what is written, and who sees what (MIR-07 to MIR-10). */
 

@@ -2,13 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { instructionsHash } from '../../src/codex/threads.ts';
 import { estimateTokens } from '../../src/engine/tokens.ts';
 import { CONTEXT_OPEN, CONTEXT_TITLE, REQUEST_LABEL } from '../../src/projection/neutralise.ts';
-import { type Controlled, type ControlledSetup, controlledServices, WORK_FOLDER } from '../support/controlled.ts';
-import { CONTROLLED_EPOCH } from '../support/controlled-clock.ts';
-import { refusal } from '../support/controlled-codex.ts';
-import { DURABLE_INFO, DURABLE_METHODS } from '../support/controlled-engine.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { answer, fail, pass } from '../support/controlled-script.ts';
-import { bindingOf, SESSION_FILE, SESSION_ID } from '../support/controlled-session.ts';
+import { CONTROLLED_EPOCH } from '../../src/testing/controlled/clock.ts';
+import { refusal } from '../../src/testing/controlled/codex.ts';
+import { DURABLE_INFO, DURABLE_METHODS } from '../../src/testing/controlled/engine.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { answer, fail, pass } from '../../src/testing/controlled/script.ts';
+import {
+  type Controlled,
+  type ControlledSetup,
+  controlledServices,
+  WORK_FOLDER,
+} from '../../src/testing/controlled/services.ts';
+import { bindingOf, SESSION_FILE, SESSION_ID } from '../../src/testing/controlled/session.ts';
 
 /** The plan's test file (spec 12) and the upstream cases of the run (facts/cases.md 2), with controlled ports. */
 

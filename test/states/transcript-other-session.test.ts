@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { planThread } from '../../src/attempt/thread-plan.ts';
 import type { ThreadBinding, TurnIntent } from '../../src/ports.ts';
-import { type ControlledSetup, controlledServices } from '../support/controlled.ts';
-import { assistantRow, userRow } from '../support/controlled-messages.ts';
-import { bindingOf, SESSION_ID } from '../support/controlled-session.ts';
+import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
+import { type ControlledSetup, controlledServices } from '../../src/testing/controlled/services.ts';
+import { bindingOf, SESSION_ID } from '../../src/testing/controlled/session.ts';
 
 /** A thread knows one conversation. What the session file holds may by now be another one, or a changed one. */
 

@@ -1,6 +1,8 @@
-import type { Invocation, Run } from './execute.ts';
-import { actorOf, type Edge } from './generate.ts';
-import { stateId } from './suite.ts';
+import type { Invocation } from '../paths/delegating.ts';
+import { actorOf } from '../paths/generate.ts';
+import type { PathStep } from '../paths/suite.ts';
+import { stateId } from '../paths/suite.ts';
+import type { Run } from '../paths/walk.ts';
 
 /** A sentence of the specification that must hold on every path. Written by hand, without a look at the machines. */
 export interface Invariant {
@@ -25,7 +27,7 @@ export const invoked = (run: Run, ...actors: string[]): Invocation[] =>
   run.invocations.filter(({ actor }) => actors.includes(actor));
 
 /** The steps that were really taken. */
-export const stepsTaken = (run: Run): readonly Edge[] => run.path.steps.slice(0, run.snapshots.length - 1);
+export const stepsTaken = (run: Run): readonly PathStep[] => run.path.steps.slice(0, run.snapshots.length - 1);
 
 /** Top-level states, one entry per visit. */
 export function visits(run: Run): string[] {

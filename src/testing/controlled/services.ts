@@ -1,29 +1,21 @@
-import { runAttempt } from '../../src/attempt/run-attempt.ts';
+import { runAttempt } from '../../attempt/run-attempt.ts';
 import type {
   AttemptHandle,
   AttemptParams,
   AttemptResult,
   AttemptRunEvent,
   AttemptServices,
-} from '../../src/attempt/types.ts';
-import type { ContextEngine } from '../../src/engine/contract.ts';
-import { HookRegistry } from '../../src/hooks/registry.ts';
-import { redact } from '../../src/observe/redact.ts';
-import type {
-  HookName,
-  HostTool,
-  LogFields,
-  Logger,
-  MessageWriteEvent,
-  ToolResult,
-  TraceEvent,
-} from '../../src/ports.ts';
-import type { AgentMessage } from '../../src/transcript/messages.ts';
-import { ControlledClock, quiet } from './controlled-clock.ts';
-import { type CodexSetup, ControlledCodex } from './controlled-codex.ts';
-import { controlledEngine, type EngineSetup } from './controlled-engine.ts';
-import { ControlledScript, type Plan } from './controlled-script.ts';
-import { type ControlledSession, controlledSession, type SessionSetup } from './controlled-session.ts';
+} from '../../attempt/types.ts';
+import type { ContextEngine } from '../../engine/contract.ts';
+import { HookRegistry } from '../../hooks/registry.ts';
+import { redact } from '../../observe/redact.ts';
+import type { HookName, HostTool, LogFields, Logger, MessageWriteEvent, ToolResult, TraceEvent } from '../../ports.ts';
+import type { AgentMessage } from '../../transcript/messages.ts';
+import { ControlledClock, quiet } from './clock.ts';
+import { type CodexSetup, ControlledCodex } from './codex.ts';
+import { controlledEngine, type EngineSetup } from './engine.ts';
+import { ControlledScript, type Plan } from './script.ts';
+import { type ControlledSession, controlledSession, type SessionSetup } from './session.ts';
 
 export interface ControlledSetup extends SessionSetup {
   /** What single calls do instead of succeeding. */

@@ -1,5 +1,5 @@
-import { RpcError } from '../../src/codex/errors.ts';
-import { AttemptError } from '../../src/errors.ts';
+import { RpcError } from '../../codex/errors.ts';
+import { AttemptError } from '../../errors.ts';
 import type {
   AppServer,
   Clock,
@@ -8,9 +8,9 @@ import type {
   RequestOptions,
   ServerNotification,
   ServerRequest,
-} from '../../src/ports.ts';
-import { type ControlledScript, deferred } from './controlled-script.ts';
-import { ControlledTurn } from './controlled-turn.ts';
+} from '../../ports.ts';
+import { type ControlledScript, deferred } from './script.ts';
+import { ControlledTurn } from './turn.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,5 @@
-import {
-  type ContextEngine,
-  CURRENT_TURN_FENCE,
-  type EngineInfo,
-  TURN_ADVANCEMENT,
-} from '../../src/engine/contract.ts';
-import type { ControlledScript } from './controlled-script.ts';
+import { type ContextEngine, CURRENT_TURN_FENCE, type EngineInfo, TURN_ADVANCEMENT } from '../../engine/contract.ts';
+import type { ControlledScript } from './script.ts';
 
 export type OptionalMethod = 'bootstrap' | 'ingestBatch' | 'afterTurn' | 'commitTurn' | 'maintain';
 

@@ -1,7 +1,7 @@
-import type { CompactionContext, CompactionInput } from '../../machines/compaction.ts';
-import type { TurnOutput } from '../../machines/turn.ts';
-import type { Run } from './execute.ts';
-import { finalContext, finalState, type Invariant, invoked, stepsTaken } from './invariants.ts';
+import type { CompactionContext, CompactionInput } from '../../../machines/compaction.ts';
+import type { TurnOutput } from '../../../machines/turn.ts';
+import type { Run } from '../paths/walk.ts';
+import { finalContext, finalState, type Invariant, invoked, stepsTaken } from './invariant.ts';
 
 const outputOf = (run: Run): object => (run.snapshots.at(-1)?.output ?? {}) as object;
 const firstStep = (run: Run, label: RegExp, state: RegExp) =>

@@ -1,4 +1,10 @@
-import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import type {
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  AnyStateNode,
+  AnyTransitionDefinition,
+  InspectionEvent,
+} from 'xstate';
 import { type Graph, type Path, pair, reduced, targets } from './generate.ts';
 import type { MachineSuite } from './suite.ts';
 
@@ -38,6 +44,14 @@ function nameOfTaken(transition: AnyTransitionDefinition): string {
   const { source, eventType } = transition;
   const list = eventType === '' ? (source.always ?? []) : (source.transitions.get(eventType) ?? []);
   return nameOf(source.id, eventType, list.indexOf(transition));
+}
+
+/** An inspector of a root actor that tells its microsteps. */
+export function watchMicrosteps(coverage: Coverage | undefined): (event: InspectionEvent) => void {
+  return (event) => {
+    if (event.type !== '@xstate.microstep' || event.actorRef.sessionId !== event.rootId) return;
+    coverage?.microstep(event.snapshot as AnyMachineSnapshot, event._transitions);
+  };
 }
 
 export function createCoverage(suite: MachineSuite): Coverage {

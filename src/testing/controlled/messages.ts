@@ -1,4 +1,4 @@
-import type { AgentMessage, AssistantMessage } from '../../src/transcript/messages.ts';
+import type { AgentMessage, AssistantMessage } from '../../transcript/messages.ts';
 
 /** Rows for histories. Equal arguments give equal rows. */
 export function userRow(text: string, idempotencyKey?: string): AgentMessage {

@@ -1,5 +1,14 @@
-import { type CompactionContext, compactionMachine, compactionOutput } from '../../machines/compaction.ts';
-import { changes, done, type EventCase, failed, type InputCase, type MachineSuite, outside, plain } from './suite.ts';
+import { type CompactionContext, compactionMachine, compactionOutput } from '../../../machines/compaction.ts';
+import {
+  changes,
+  done,
+  type EventCase,
+  failed,
+  type InputCase,
+  type MachineSuite,
+  outside,
+  plain,
+} from '../paths/suite.ts';
 
 const input = (ownsCompaction: boolean, nativeWanted: boolean, label: string): InputCase => ({
   group: '',

@@ -1,4 +1,4 @@
-import type { ControlledClient } from './controlled-codex.ts';
+import type { ControlledClient } from './codex.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,20 +1,12 @@
 import { type AnyMachineSnapshot, getNextTransitions } from 'xstate';
 import { type AdjacencyValue, getAdjacencyMap } from 'xstate/graph';
-import { type EventCase, type InputCase, type MachineSuite, stateId } from './suite.ts';
+import { type EventCase, type InputCase, type MachineSuite, type PathStep, stateId } from './suite.ts';
 
 /** One step that a machine can take from a node of its graph. */
-export interface Edge {
+export interface Edge extends Required<PathStep> {
   from: string;
   to: string;
-  /** Name of the event case. */
-  label: string;
-  event: EventCase['event'];
-  state: string;
   facts: string;
-  next: string;
-  effect: string;
-  /** What `identityOf` must say of the machine after this step. */
-  identity: string;
 }
 
 export interface GraphNode {
@@ -37,7 +29,7 @@ export interface Graph {
 export interface Path {
   suite: MachineSuite;
   input: InputCase;
-  steps: readonly Edge[];
+  steps: readonly PathStep[];
 }
 
 export interface ExploreOptions {
@@ -172,12 +164,12 @@ export function exploreAll(suite: MachineSuite, options: Partial<ExploreOptions>
 }
 
 /** The edge without facts, effect and input: state, event case, next state. */
-export const reduced = (edge: Edge): string => `${edge.state} | ${edge.label} | ${edge.next}`;
+export const reduced = (edge: PathStep): string => `${edge.state} | ${edge.label} | ${edge.next}`;
 /** The edge as a line of the frozen table has it, without the inputs. */
 export const detailed = (edge: Edge): string =>
   `${edge.state} | ${edge.facts} | ${edge.label} | ${edge.next} | ${edge.effect}`;
 /** Two consecutive edges. */
-export const pair = (first: Edge, second: Edge): string => `${reduced(first)} » ${reduced(second)}`;
+export const pair = (first: PathStep, second: PathStep): string => `${reduced(first)} » ${reduced(second)}`;
 
 const edgesOf = (graph: Graph): Edge[] => [...graph.nodes.values()].flatMap((node) => node.edges);
 const after = (graph: Graph, edge: Edge): readonly Edge[] => graph.nodes.get(edge.to)?.edges ?? [];

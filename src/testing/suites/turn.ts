@@ -1,6 +1,12 @@
-import { defaultBudgets } from '../../machines/attempt-types.ts';
-import { type NativeStatus, type TurnContext, type TurnFault, turnMachine, turnOutput } from '../../machines/turn.ts';
-import { changes, done, type EventCase, failed, type MachineSuite, outside, plain } from './suite.ts';
+import { defaultBudgets } from '../../../machines/attempt-types.ts';
+import {
+  type NativeStatus,
+  type TurnContext,
+  type TurnFault,
+  turnMachine,
+  turnOutput,
+} from '../../../machines/turn.ts';
+import { changes, done, type EventCase, failed, type MachineSuite, outside, plain } from '../paths/suite.ts';
 
 const completed = (status: NativeStatus, fault?: TurnFault): EventCase =>
   outside(

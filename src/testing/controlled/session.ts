@@ -7,11 +7,11 @@ import type {
   TranscriptEntry,
   TranscriptRow,
   TurnIntent,
-} from '../../src/ports.ts';
-import { toolFingerprint } from '../../src/tools/fingerprint.ts';
-import type { AgentMessage } from '../../src/transcript/messages.ts';
-import { CONTROLLED_EPOCH } from './controlled-clock.ts';
-import type { ControlledScript } from './controlled-script.ts';
+} from '../../ports.ts';
+import { toolFingerprint } from '../../tools/fingerprint.ts';
+import type { AgentMessage } from '../../transcript/messages.ts';
+import { CONTROLLED_EPOCH } from './clock.ts';
+import type { ControlledScript } from './script.ts';
 
 export interface SessionSetup {
   /** Rows of the session before the attempt. An empty list is a session file without rows; absent: no file. */

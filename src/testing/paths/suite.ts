@@ -6,6 +6,20 @@ export interface EventCase {
   event: EventObject;
 }
 
+/** One step of a path: what happens, and what it must lead to. What is undefined is not compared. */
+export interface PathStep {
+  /** Name of the event case. */
+  label: string;
+  event: EventObject;
+  /** State in which it happens. */
+  state: string;
+  next: string;
+  /** What it changes. */
+  effect?: string;
+  /** What `identityOf` must say of the machine after this step. */
+  identity?: string;
+}
+
 /** The ends of one invoked actor, one case for every branch of every guard that reads them. */
 export interface Answers {
   done: readonly EventCase[];
@@ -67,6 +81,10 @@ export const plain = (actor: string): Answers => ({ done: [done(actor)], error: 
 
 /** An event from outside. */
 export const outside = (event: EventObject, label: string = event.type): EventCase => ({ label, event });
+
+/** The named delay that a step lets run out, or null. */
+export const delayOf = ({ label }: Pick<PathStep, 'label'>): string | null =>
+  label.startsWith('after ') ? label.slice('after '.length) : null;
 
 /** One `field=value` for each field that differs. */
 export function changes(before: object, after: object, fields: readonly string[]): string[] {

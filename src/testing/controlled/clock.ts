@@ -1,5 +1,5 @@
 import { SimulatedClock } from 'xstate';
-import type { Clock } from '../../src/ports.ts';
+import type { Clock } from '../../ports.ts';
 
 /** Where the time of controlled attempts begins, in milliseconds since the epoch. */
 export const CONTROLLED_EPOCH = Date.UTC(2026, 0, 1);

@@ -1,8 +1,8 @@
-import type { AttemptContext, AttemptInput, FinalizeOutput, OpenOutput } from '../../machines/attempt-types.ts';
-import type { CompactionOutput } from '../../machines/compaction.ts';
-import type { TurnOutput } from '../../machines/turn.ts';
-import type { Run } from './execute.ts';
-import { finalContext, finalState, type Invariant, invoked, results, stepsTaken, visits } from './invariants.ts';
+import type { AttemptContext, AttemptInput, FinalizeOutput, OpenOutput } from '../../../machines/attempt-types.ts';
+import type { CompactionOutput } from '../../../machines/compaction.ts';
+import type { TurnOutput } from '../../../machines/turn.ts';
+import type { Run } from '../paths/walk.ts';
+import { finalContext, finalState, type Invariant, invoked, results, stepsTaken, visits } from './invariant.ts';
 
 const FINALS = ['completed', 'yielded', 'aborted', 'failed'];
 

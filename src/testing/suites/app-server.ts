@@ -1,5 +1,5 @@
-import { type AppServerContext, appServerMachine } from '../../machines/app-server.ts';
-import { done, failed, type MachineSuite, outside, plain } from './suite.ts';
+import { type AppServerContext, appServerMachine } from '../../../machines/app-server.ts';
+import { done, failed, type MachineSuite, outside, plain } from '../paths/suite.ts';
 
 export const appServerSuite: MachineSuite = {
   name: 'app-server',

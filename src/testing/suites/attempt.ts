@@ -1,12 +1,21 @@
-import { attemptMachine } from '../../machines/attempt.ts';
+import { attemptMachine } from '../../../machines/attempt.ts';
 import {
   type AttemptContext,
   type AttemptInput,
   defaultBudgets,
   type EngineFacts,
-} from '../../machines/attempt-types.ts';
-import type { TurnFault, TurnOutput } from '../../machines/turn.ts';
-import { changes, done, type EventCase, failed, type InputCase, type MachineSuite, outside, plain } from './suite.ts';
+} from '../../../machines/attempt-types.ts';
+import type { TurnFault, TurnOutput } from '../../../machines/turn.ts';
+import {
+  changes,
+  done,
+  type EventCase,
+  failed,
+  type InputCase,
+  type MachineSuite,
+  outside,
+  plain,
+} from '../paths/suite.ts';
 
 const flags = [false, true];
 const engines: readonly (EngineFacts | null)[] = [
