@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createActor, fromPromise } from 'xstate';
-import type { ActorInput, AttemptOutput } from '../../machines/attempt-types.ts';
+import { type ActorRefFrom, createActor, type InspectionEvent } from 'xstate';
+import type { AttemptOutput } from '../../machines/attempt-types.ts';
 import {
   type AttemptContext,
   type AttemptOutcome,
@@ -12,21 +12,14 @@ import { maintenanceLane } from '../engine/background.ts';
 import type { ContextEngine } from '../engine/contract.ts';
 import { missingMembers } from '../engine/engine-shape.ts';
 import { isActiveEngine } from '../engine/legacy.ts';
-import { AttemptError, type ErrorCode, isAttemptError, messageOf } from '../errors.ts';
+import { AttemptError, messageOf } from '../errors.ts';
 import { HookRegistry } from '../hooks/registry.ts';
 import { redact } from '../observe/redact.ts';
 import { silentLogger } from '../observe/silent.ts';
 import type { TraceSink } from '../ports.ts';
 import { systemClock } from '../system-clock.ts';
-import { assemble } from './assembling.ts';
-import * as bootstrap from './bootstrap.ts';
+import { attemptActors } from './actors.ts';
 import { checkAttempt } from './check-attempt.ts';
-import { compactionWithNative } from './compacting.ts';
-import { finalize } from './finalizing.ts';
-import { buildPrompt } from './hook-build.ts';
-import { maintain } from './maintaining.ts';
-import { mirror } from './mirroring.ts';
-import { project } from './projecting.ts';
 import {
   type AttemptRecord,
   dropRecord,
@@ -34,56 +27,13 @@ import {
   keepRecord,
   type ResolvedParams,
   type ResolvedServices,
-  recordOf,
 } from './record.ts';
-import { recover } from './recovering.ts';
 import { settle } from './settling.ts';
 import { watchStates } from './state-watch.ts';
-import { connect, resumeThread, startThread } from './thread-start.ts';
-import { nativeTurnMachine } from './turning.ts';
 import type { AttemptHandle, AttemptParams, AttemptResult, AttemptRunEvent, AttemptServices } from './types.ts';
 
-/**
- * One state's work as an actor: it gets the attempt's record and a signal that ends with the state or the attempt.
- * `code` is what an error is called that has no code of ours.
- */
-const answer = <Output>(code: ErrorCode, work: (record: AttemptRecord, signal: AbortSignal) => Promise<Output>) =>
-  fromPromise<Output, ActorInput>(async ({ input, signal }) => {
-    const record = recordOf(input.attemptId);
-    try {
-      return await work(record, AbortSignal.any([signal, record.controller.signal]));
-    } catch (error) {
-      throw isAttemptError(error) ? error : new AttemptError(code, messageOf(error), { cause: error });
-    }
-  });
-
-/** The same for work whose answer no guard reads. */
-const step = (code: ErrorCode, work: (record: AttemptRecord, signal: AbortSignal) => Promise<unknown>) =>
-  answer<unknown>(code, work);
-
 /** The attempt machine with its work. Made once per process: `provide` rebuilds the whole chart. */
-const machine = attemptMachine.provide({
-  actors: {
-    open: answer('session_unreadable', bootstrap.open),
-    recover: step('recovery_failed', recover),
-    drainOutbox: step('engine_suspended', bootstrap.drain),
-    read: step('session_unreadable', bootstrap.read),
-    bootstrapEngine: step('engine_failed', bootstrap.bootstrapEngine),
-    bootstrapMaintenance: step('engine_failed', bootstrap.bootstrapMaintenance),
-    reread: step('session_unreadable', bootstrap.reread),
-    assemble: step('engine_failed', assemble),
-    project: answer('projection_failed', project),
-    buildPrompt: step('hook_failed', buildPrompt),
-    connect: step('codex_crashed', connect),
-    resumeThread: step('thread_failed', resumeThread),
-    startThread: step('thread_failed', startThread),
-    turn: nativeTurnMachine,
-    mirror: step('mirror_failed', mirror),
-    finalize: answer('finalize_failed', finalize),
-    maintain: answer('maintain_failed', maintain),
-    compaction: compactionWithNative,
-  },
-});
+const production: AttemptRuntime = { machine: attemptMachine.provide({ actors: attemptActors }) };
 
 /**
  * Runs one attempt: one prompt, one Codex turn, with the engine around it (spec 2).
@@ -109,7 +59,29 @@ export function startCompaction(
   return startAttempt({ ...resolved, customInstructions: params.customInstructions ?? null }, services);
 }
 
-function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHandle {
+/** The machine that an attempt runs on. Only tests have another one: the same chart with actors that they can hold. */
+export interface AttemptRuntime {
+  machine: typeof attemptMachine;
+  inspect?: (event: InspectionEvent) => void;
+  /** Is given the machine before it starts. */
+  made?: (actor: ActorRefFrom<typeof attemptMachine>) => void;
+}
+
+/** `runAttempt` or `startCompaction` on the machine of a test. Not part of the package's surface. */
+export function startAttemptOn(
+  runtime: AttemptRuntime,
+  request: 'turn' | 'compact',
+  params: AttemptParams,
+  services: AttemptServices,
+): AttemptHandle {
+  return startAttempt(resolveParams(params, request), services, runtime);
+}
+
+function startAttempt(
+  params: ResolvedParams,
+  given: AttemptServices,
+  { machine, inspect, made }: AttemptRuntime = production,
+): AttemptHandle {
   const services = resolveServices(given);
   checkAttempt(params, services);
   if (hasRecord(params.attemptId)) {
@@ -141,7 +113,9 @@ function startAttempt(params: ResolvedParams, given: AttemptServices): AttemptHa
       budgets: params.budgets,
     },
     clock: services.clock,
+    ...(inspect === undefined ? {} : { inspect }),
   });
+  made?.(actor);
   const record: AttemptRecord = {
     params,
     services,

@@ -4,8 +4,9 @@ import type { Counts } from '../../src/testing/paths/counts.ts';
 import { coverageLine, createCoverage } from '../../src/testing/paths/coverage.ts';
 import { type EdgeRow, edgeDiff, edgeRows } from '../../src/testing/paths/edge-table.ts';
 import { createExecutor, deferredActors } from '../../src/testing/paths/execute.ts';
-import { coveringPaths, exploreAll, pathTitle } from '../../src/testing/paths/generate.ts';
+import { coveringPaths, exploreAll } from '../../src/testing/paths/generate.ts';
 import type { MachineSuite } from '../../src/testing/paths/suite.ts';
+import { pathTitles } from '../../src/testing/paths/titles.ts';
 import type { Run } from '../../src/testing/paths/walk.ts';
 
 /** One macrotask turn, as short as the platform has it. */
@@ -39,8 +40,9 @@ export function testPaths(
   });
 
   describe('path', () => {
-    for (const path of paths) {
-      it(pathTitle(path), async () => {
+    const titles = pathTitles(paths);
+    for (const [at, path] of paths.entries()) {
+      it(titles[at] ?? '', async () => {
         const run: Run = await execute(path, deferredActors(suite, immediately));
         expect(run.mismatch).toBeNull();
         expect(violations([...commonInvariants, ...invariants], run)).toEqual([]);

@@ -20,6 +20,11 @@ export class ControlledClock implements Clock {
     if (typeof id === 'number') this.#simulated.clearTimeout(id);
   }
 
+  /** Lets time pass and what falls due happen. */
+  increment(ms: number): void {
+    this.#simulated.increment(ms);
+  }
+
   /** Lets time pass and what falls due happen, then whatever follows from it without more time. */
   async advance(ms: number): Promise<void> {
     await quiet();

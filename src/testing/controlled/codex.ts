@@ -44,6 +44,8 @@ export class ControlledCodex implements AppServer {
   readonly script: ControlledScript;
   readonly clock: Clock;
   threads = 0;
+  /** How many turns there were before; thread and turn make the keys of rows. */
+  turnsBefore = 0;
 
   constructor(script: ControlledScript, clock: Clock, setup: CodexSetup = {}) {
     this.script = script;
@@ -154,7 +156,8 @@ export class ControlledClient implements CodexClient {
     const server = this.#server;
     const { turns: plays = [], order = 'after' } = server.setup;
     const play = plays[Math.min(server.turns.length, plays.length - 1)] ?? ((turn) => turn.plain());
-    const turn = new ControlledTurn(this, String(params['threadId']), `turn-${server.turns.length + 1}`);
+    const turnId = `turn-${server.turnsBefore + server.turns.length + 1}`;
+    const turn = new ControlledTurn(this, String(params['threadId']), turnId);
     server.turns.push(turn);
     const value = { turn: { id: turn.turnId, status: 'inProgress', items: [], startedAt: null } };
     if (order === 'before') await play(turn);

@@ -22,18 +22,40 @@ export const DURABLE_METHODS: readonly OptionalMethod[] = ['bootstrap', 'commitT
 export function controlledEngine(script: ControlledScript, setup: EngineSetup = {}): ContextEngine {
   const { methods = ['bootstrap', 'afterTurn', 'maintain'], assembly = {} } = setup;
   const optional = {
-    bootstrap: (params) => script.run('engine.bootstrap', params, () => undefined),
-    ingestBatch: (params) => script.run('engine.ingestBatch', params, () => undefined),
-    afterTurn: (params) => script.run('engine.afterTurn', params, () => undefined),
-    commitTurn: (params) => script.run('engine.commitTurn', params, () => ({ status: 'committed' })),
-    maintain: (params) => script.run('engine.maintain', params, () => undefined),
+    bootstrap: () => undefined,
+    ingestBatch: () => undefined,
+    afterTurn: () => undefined,
+    commitTurn: () => ({ status: 'committed' }),
+    maintain: () => undefined,
   } satisfies Pick<ContextEngine, OptionalMethod>;
-  const offered = Object.fromEntries(methods.map((method) => [method, optional[method]]));
-  return {
+  return scriptedEngine(script, {
     info: { id: 'controlled', name: 'Controlled', ...setup.info },
-    assemble: (params) => script.run('engine.assemble', params, () => ({ messages: params.messages, ...assembly })),
-    ingest: (params) => script.run('engine.ingest', params, () => undefined),
-    compact: (params) => script.run('engine.compact', params, () => ({ ok: true, compacted: true })),
-    ...offered,
+    assemble: (params) => ({ messages: params.messages, ...assembly }),
+    ingest: () => undefined,
+    compact: () => ({ ok: true, compacted: true }),
+    ...Object.fromEntries(methods.map((method) => [method, optional[method]])),
+  });
+}
+
+/** An engine whose every call is steered by the script, and otherwise made to `inner`. */
+export function scriptedEngine(script: ControlledScript, inner: ContextEngine): ContextEngine {
+  const steered = (method: keyof ContextEngine): object => {
+    const call: unknown = inner[method];
+    if (typeof call !== 'function') return {};
+    return {
+      [method]: (params: { abortSignal?: AbortSignal }) =>
+        script.run(`engine.${method}`, params, () => Reflect.apply(call, inner, [params]), params.abortSignal),
+    };
+  };
+  return {
+    info: inner.info,
+    assemble: (params) => script.run('engine.assemble', params, () => inner.assemble(params), params.abortSignal),
+    ingest: (params) => script.run('engine.ingest', params, () => inner.ingest(params), params.abortSignal),
+    compact: (params) => script.run('engine.compact', params, () => inner.compact(params), params.abortSignal),
+    ...steered('bootstrap'),
+    ...steered('ingestBatch'),
+    ...steered('afterTurn'),
+    ...steered('commitTurn'),
+    ...steered('maintain'),
   };
 }

@@ -52,6 +52,10 @@ export type Plan = Readonly<Record<string, Step | readonly Step[]>>;
 export interface ControlledCall {
   name: string;
   params: unknown;
+  /** It has answered or failed. */
+  settled: boolean;
+  /** The signal that the caller gave, if any. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -80,13 +84,22 @@ export class ControlledScript {
   /** Writes the call down, then does what was planned for it, else `usual`. */
   async run<T>(name: string, params: unknown, usual: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     const step = this.#steps.get(name)?.shift() ?? this.#always.get(name) ?? pass;
-    this.note(name, params);
-    return this.#do(step, usual, signal);
+    const call: ControlledCall = { name, params, settled: false, ...(signal === undefined ? {} : { signal }) };
+    this.#note(call);
+    try {
+      return await this.#do(step, usual, signal);
+    } finally {
+      call.settled = true;
+    }
   }
 
   /** Writes a call down that is not steered. */
   note(name: string, params: unknown): void {
-    this.calls.push({ name, params });
+    this.#note({ name, params, settled: true });
+  }
+
+  #note(call: ControlledCall): void {
+    this.calls.push(call);
     for (const check of this.#waiting) check();
   }
 

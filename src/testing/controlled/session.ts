@@ -1,3 +1,4 @@
+import { AttemptError } from '../../errors.ts';
 import type {
   AppendedRow,
   BoundThread,
@@ -78,60 +79,103 @@ export function controlledSession(
         : { created: false, entry: known };
     });
 
-  const opened = () => {
-    state.open = true;
-    return { existed: state.exists, sessionId: SESSION_ID, notices: setup.notices ?? [] };
-  };
   const view = () => ({ entries: [...entries], leafId: entries.at(-1)?.entryId ?? null });
 
-  const store: SessionStore = {
+  const memory: SessionStore = {
     transcript: {
       sessionFile,
-      open: (signal) => script.run('transcript.open', null, () => opened(), signal),
-      read: (signal) => script.run('transcript.read', null, () => view(), signal),
-      append: (rows, signal) =>
-        script.run('transcript.append', { keys: rows.map((row) => row.idempotencyKey) }, () => append(rows), signal),
-      close: () =>
-        script.run('transcript.close', null, () => {
-          state.open = false;
-        }),
+      open: async () => {
+        state.open = true;
+        return { existed: state.exists, sessionId: SESSION_ID, notices: setup.notices ?? [] };
+      },
+      read: async () => view(),
+      append: async (rows) => append(rows),
+      close: async () => {
+        state.open = false;
+      },
     },
     bindings: {
-      read: () => script.run('binding.read', null, () => state.binding),
-      write: (binding) =>
-        script.run('binding.write', binding, () => {
-          state.binding = binding;
-        }),
-      clear: () =>
-        script.run('binding.clear', null, () => {
-          state.binding = null;
-        }),
+      read: async () => state.binding,
+      write: async (binding) => {
+        state.binding = binding;
+      },
+      clear: async () => {
+        state.binding = null;
+      },
     },
     journal: {
-      read: () => script.run('journal.read', null, () => state.intent),
-      write: (intent) =>
-        script.run('journal.write', intent, () => {
-          state.intent = intent;
-        }),
-      clear: () =>
-        script.run('journal.clear', null, () => {
-          state.intent = null;
-        }),
+      read: async () => state.intent,
+      write: async (intent) => {
+        state.intent = intent;
+      },
+      clear: async () => {
+        state.intent = null;
+      },
     },
     outbox: {
-      list: () => script.run('outbox.list', null, () => [...state.outbox]),
-      add: (record) =>
-        script.run('outbox.add', record, () => {
-          const known = state.outbox.some((other) => other.advancementKey === record.advancementKey);
-          if (!known) state.outbox.push(record);
-        }),
-      remove: (key) =>
-        script.run('outbox.remove', key, () => {
-          state.outbox = state.outbox.filter((record) => record.advancementKey !== key);
-        }),
+      list: async () => [...state.outbox],
+      add: async (record) => {
+        const known = state.outbox.some((other) => other.advancementKey === record.advancementKey);
+        if (!known) state.outbox.push(record);
+      },
+      remove: async (key) => {
+        state.outbox = state.outbox.filter((record) => record.advancementKey !== key);
+      },
     },
   };
-  return { store, state, messages: () => entries.map((entry) => entry.message) };
+  return { store: scriptedStore(script, memory), state, messages: () => entries.map((entry) => entry.message) };
+}
+
+/** A session whose every call is steered by the script, and otherwise done by `inner`. */
+export function scriptedStore(script: ControlledScript, inner: SessionStore): SessionStore {
+  const { transcript, bindings, journal, outbox } = inner;
+  // A session that is given back while `open` is under way is not taken any more (see `Transcript.close`).
+  let closed = false;
+  const open = async (signal: AbortSignal) => {
+    closed = false;
+    return script.run(
+      'transcript.open',
+      null,
+      () => {
+        if (closed) throw new AttemptError('aborted', 'the session was given back before it was open');
+        return transcript.open(signal);
+      },
+      signal,
+    );
+  };
+  return {
+    transcript: {
+      sessionFile: transcript.sessionFile,
+      open,
+      read: (signal) => script.run('transcript.read', null, () => transcript.read(signal), signal),
+      append: (rows, signal) =>
+        script.run(
+          'transcript.append',
+          { keys: rows.map((row) => row.idempotencyKey) },
+          () => transcript.append(rows, signal),
+          signal,
+        ),
+      close: () => {
+        closed = true;
+        return script.run('transcript.close', null, () => transcript.close());
+      },
+    },
+    bindings: {
+      read: () => script.run('binding.read', null, () => bindings.read()),
+      write: (binding) => script.run('binding.write', binding, () => bindings.write(binding)),
+      clear: () => script.run('binding.clear', null, () => bindings.clear()),
+    },
+    journal: {
+      read: () => script.run('journal.read', null, () => journal.read()),
+      write: (intent) => script.run('journal.write', intent, () => journal.write(intent)),
+      clear: () => script.run('journal.clear', null, () => journal.clear()),
+    },
+    outbox: {
+      list: () => script.run('outbox.list', null, () => outbox.list()),
+      add: (record) => script.run('outbox.add', record, () => outbox.add(record)),
+      remove: (key) => script.run('outbox.remove', key, () => outbox.remove(key)),
+    },
+  };
 }
 
 /** A binding with one thread, `thread-9`: of no tools, no engine and no epoch unless told otherwise. */

@@ -2,6 +2,7 @@ import type { AttemptContext, AttemptInput, FinalizeOutput, OpenOutput } from '.
 import type { CompactionOutput } from '../../../machines/compaction.ts';
 import type { TurnOutput } from '../../../machines/turn.ts';
 import type { Run } from '../paths/walk.ts';
+import { attemptDataInvariants } from './attempt-data.ts';
 import { finalContext, finalState, type Invariant, invoked, results, stepsTaken, visits } from './invariant.ts';
 
 const FINALS = ['completed', 'yielded', 'aborted', 'failed'];
@@ -322,6 +323,7 @@ export const attemptInvariants: readonly Invariant[] = [
     spec: 'C1',
     says: 'each actor is told which attempt it works for',
     holds: (run) =>
-      run.invocations.every(({ input }) => (input as { attemptId?: string }).attemptId === inputOf(run).attemptId),
+      run.invocations.every(({ input }) => (input as { attemptId?: string }).attemptId === contextOf(run).attemptId),
   },
+  ...attemptDataInvariants,
 ];

@@ -1,7 +1,7 @@
-import type { CompactionContext, CompactionInput } from '../../../machines/compaction.ts';
+import type { CompactionInput } from '../../../machines/compaction.ts';
 import type { TurnOutput } from '../../../machines/turn.ts';
 import type { Run } from '../paths/walk.ts';
-import { finalContext, finalState, type Invariant, invoked, stepsTaken } from './invariant.ts';
+import { finalContext, finalState, type Invariant, invoked, results, stepsTaken } from './invariant.ts';
 
 const outputOf = (run: Run): object => (run.snapshots.at(-1)?.output ?? {}) as object;
 const firstStep = (run: Run, label: RegExp, state: RegExp) =>
@@ -13,6 +13,16 @@ const whyOf = (run: Run) => firstStep(run, /^INTERRUPT/, /^(?:requesting|running
 /** Told by the first COMPLETED that came before the turn was over. */
 const completedOf = (run: Run) => firstStep(run, /^COMPLETED/, /^(?:requesting|running|interrupting)/)?.label;
 
+/** `key` is the name under which each actor is told what it works for. */
+const toldWhom = (key: 'attemptId' | 'processId', what: string): Invariant => ({
+  spec: 'C1',
+  says: `each actor is told which ${what} it works for`,
+  holds: (run) => {
+    const own = finalContext(run) as Partial<Record<typeof key, string>>;
+    return run.invocations.every(({ input }) => (input as typeof own)[key] === own[key]);
+  },
+});
+
 function expectedOutcome(run: Run): TurnOutput['outcome'] {
   const [why, completed] = [whyOf(run), completedOf(run)];
   if (completed === 'COMPLETED completed') return why === 'yield' ? 'yielded' : 'completed';
@@ -22,6 +32,7 @@ function expectedOutcome(run: Run): TurnOutput['outcome'] {
 }
 
 export const turnInvariants: readonly Invariant[] = [
+  toldWhom('attemptId', 'attempt'),
   {
     spec: 'E3',
     says: 'the outcome follows from the first status and the first reason to stop',
@@ -75,6 +86,7 @@ export const turnInvariants: readonly Invariant[] = [
 ];
 
 export const compactionInvariants: readonly Invariant[] = [
+  toldWhom('attemptId', 'attempt'),
   {
     spec: 'K1',
     says: 'an owning engine compacts first, once; one that does not own it never does',
@@ -91,11 +103,11 @@ export const compactionInvariants: readonly Invariant[] = [
     says: "the result is the engine's when it owns compaction, whatever became of the native one",
     holds: (run) => {
       const { ownsCompaction } = run.path.input.input as CompactionInput;
-      const { engine, native } = finalContext(run) as CompactionContext;
       const { compaction } = outputOf(run) as { compaction: string };
-      if (ownsCompaction)
-        return compaction === (engine === 'compacted' ? 'engine' : engine === 'unchanged' ? 'nothing' : 'failed');
-      return compaction === (native === 'compacted' ? 'native' : native === 'nothing' ? 'nothing' : 'failed');
+      const [answer] = results(run, ownsCompaction ? 'compactEngine' : 'compactNative') as { compacted: boolean }[];
+      if (answer === undefined) return compaction === 'failed';
+      const primary = ownsCompaction ? 'engine' : 'native';
+      return compaction === (answer.compacted ? primary : 'nothing');
     },
   },
   {
@@ -124,6 +136,7 @@ export const compactionInvariants: readonly Invariant[] = [
 ];
 
 export const appServerInvariants: readonly Invariant[] = [
+  toldWhom('processId', 'process'),
   {
     spec: 'G3',
     says: 'the process is asked to leave more firmly each time: close, TERM, KILL, no rung twice',

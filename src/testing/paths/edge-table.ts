@@ -34,6 +34,21 @@ function inputsText(all: readonly InputCase[], some: ReadonlySet<InputCase>): st
     .join('; ');
 }
 
+/** The inputs that the `inputs` of a row names. Throws for a group or a label that no input has. */
+export function inputsOf(all: readonly InputCase[], text: string): InputCase[] {
+  if (text === 'any') return [...all];
+  const grouped = all.some(({ group }) => group !== '');
+  return text.split('; ').flatMap((part) => {
+    const [group = '', labels = ''] = grouped ? part.split(': ') : ['', part];
+    const members = all.filter((input) => input.group === group);
+    if (members.length > 0 && labels === 'any') return members;
+    const names = labels.replace(/^all but /, '').split(' / ');
+    const unknown = names.find((name) => !members.some(({ label }) => label === name));
+    if (unknown !== undefined) throw new Error(`no input ${part}: ${unknown} is unknown`);
+    return members.filter(({ label }) => names.includes(label) !== labels.startsWith('all but '));
+  });
+}
+
 const lineOf = (row: EdgeRow): string => JSON.stringify(row);
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -248,7 +248,7 @@ export function coveringPaths(graphs: readonly Graph[], wanted: 'edges' | 'pairs
   return paths;
 }
 
-/** A title that tells one path from all others of its machine. */
+/** Every step of a path by its label: tells it from all others of its machine, at length. See `pathTitles`. */
 export function pathTitle(path: Path): string {
   const input = [path.input.group, path.input.label].filter((part) => part !== '').join(' ');
   const last = path.steps.at(-1)?.next ?? 'at once';

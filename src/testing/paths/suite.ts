@@ -31,6 +31,27 @@ export interface InputCase {
   group: string;
   label: string;
   input: object;
+  /** What the titles of its paths begin with. */
+  says?: string;
+  /** The same, said only where titles would be equal without it. */
+  aside?: string;
+}
+
+/**
+ * How titles of paths call what happens. Keys are event cases (`error open`, `after storeBudget`). Where other words
+ * are needed: `ABORT in assembling`, for a state and all inside it; `ABORT again`, when it came before on the path;
+ * `ABORT again in mirroring`; `done startThread after done compaction: engine`, when that came before. The most
+ * particular one counts. A step without words is the normal next one.
+ */
+export interface Words {
+  /** Said in every title. */
+  says: Readonly<Record<string, string>>;
+  /** Said only where titles would be equal without it. */
+  asides: Readonly<Record<string, string>>;
+  /** How an outcome is called, where its own name will not do. */
+  outcomes?: Readonly<Record<string, string>>;
+  /** States that are entered when the outcome is known: what happens in them is said after it. */
+  coda?: readonly string[];
 }
 
 /**
@@ -54,6 +75,8 @@ export interface MachineSuite {
   facts: (state: string, context: object, input: object) => readonly string[];
   /** What a step did to the context, in words; each entry is one changed field. */
   effect: (before: object, after: object, snapshot: AnyMachineSnapshot) => readonly string[];
+  /** For the titles of its paths. Default: the event cases as they are. */
+  words?: Words;
 }
 
 /** `{ a: { b: 'c' } }` is `a.b.c`. Parallel states do not occur here. */

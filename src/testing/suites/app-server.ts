@@ -1,5 +1,6 @@
 import { type AppServerContext, appServerMachine } from '../../../machines/app-server.ts';
 import { done, failed, type MachineSuite, outside, plain } from '../paths/suite.ts';
+import { appServerWords } from './app-server-words.ts';
 
 export const appServerSuite: MachineSuite = {
   name: 'app-server',
@@ -21,4 +22,5 @@ export const appServerSuite: MachineSuite = {
     const [old, now] = [before as AppServerContext, after as AppServerContext];
     return old.fault === now.fault ? [] : [`fault=${now.fault?.code}`];
   },
+  words: appServerWords,
 };

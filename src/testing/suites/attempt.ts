@@ -16,6 +16,7 @@ import {
   outside,
   plain,
 } from '../paths/suite.ts';
+import { attemptWords } from './attempt-words.ts';
 
 const flags = [false, true];
 const engines: readonly (EngineFacts | null)[] = [
@@ -38,7 +39,9 @@ function engineLabel(engine: EngineFacts | null): string {
 const inputs: readonly InputCase[] = (['turn', 'compact'] as const).flatMap((request) =>
   engines.map((engine) => {
     const input: AttemptInput = { attemptId: 'a', request, engine, budgets: defaultBudgets };
-    return { group: request, label: engineLabel(engine), input };
+    const label = engineLabel(engine);
+    const says = request === 'compact' ? { says: 'only compaction' } : {};
+    return { group: request, label, input, ...says, aside: engine === null ? 'no engine' : `engine: ${label}` };
   }),
 );
 
@@ -132,7 +135,8 @@ export const attemptSuite: MachineSuite = {
       error: [failed('assemble', 'tools', 'tools_failed'), failed('assemble', 'engine')],
     },
     project: {
-      done: [done('project', 'resume', { thread: 'resume' }), done('project', 'start', { thread: 'start' })],
+      // A session that has no thread starts one: first, so that the shortest paths are those that can be.
+      done: [done('project', 'start', { thread: 'start' }), done('project', 'resume', { thread: 'resume' })],
       error: [failed('project')],
     },
     buildPrompt: plain('buildPrompt'),
@@ -196,4 +200,5 @@ export const attemptSuite: MachineSuite = {
   },
   facts: (state, context, input) => facts(state, context as AttemptContext, input as AttemptInput),
   effect: (before, after) => effect(before as AttemptContext, after as AttemptContext),
+  words: attemptWords,
 };

@@ -9,11 +9,13 @@ import {
   outside,
   plain,
 } from '../paths/suite.ts';
+import { compactionWords } from './compaction-words.ts';
 
-const input = (ownsCompaction: boolean, nativeWanted: boolean, label: string): InputCase => ({
+const input = (ownsCompaction: boolean, nativeWanted: boolean, label: string, says?: string): InputCase => ({
   group: '',
   label,
   input: { attemptId: 'a', ownsCompaction, nativeWanted },
+  ...(says === undefined ? {} : { says }),
 });
 const interrupt = (why: string): EventCase =>
   outside({ type: 'INTERRUPT', why } as EventCase['event'], `INTERRUPT ${why}`);
@@ -35,9 +37,9 @@ export const compactionSuite: MachineSuite = {
   machine: compactionMachine,
   inputs: [
     input(true, true, 'owner, native wanted'),
-    input(true, false, 'owner, engine alone'),
-    input(false, true, 'native alone'),
-    input(false, false, 'nobody'),
+    input(true, false, 'owner, engine alone', 'engine alone'),
+    input(false, true, 'native alone', 'native alone'),
+    input(false, false, 'nobody', 'nobody compacts'),
   ],
   outside: [interrupt('abort'), interrupt('deadline')],
   answers: {
@@ -56,4 +58,5 @@ export const compactionSuite: MachineSuite = {
       ...(snapshot.status === 'done' ? [`output ${output.compaction}`] : []),
     ];
   },
+  words: compactionWords,
 };

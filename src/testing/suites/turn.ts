@@ -7,6 +7,7 @@ import {
   turnOutput,
 } from '../../../machines/turn.ts';
 import { changes, done, type EventCase, failed, type MachineSuite, outside, plain } from '../paths/suite.ts';
+import { turnWords } from './turn-words.ts';
 
 const completed = (status: NativeStatus, fault?: TurnFault): EventCase =>
   outside(
@@ -67,4 +68,5 @@ export const turnSuite: MachineSuite = {
       : [`fault=${(after as TurnContext).fault?.code}`]),
     ...(snapshot.status === 'done' ? [`output ${verdict(after as TurnContext)}`] : []),
   ],
+  words: turnWords,
 };
