@@ -51,6 +51,18 @@ export const RESET_FLAGS = {
   ...HELP_FLAG,
 } as const satisfies Flags;
 
+/** The flags of `paths`. */
+export const PATHS_FLAGS = {
+  machine: { type: 'string', value: 'NAME', help: 'attempt, turn, compaction or app-server (default: all of them)' },
+  format: { type: 'string', value: 'FORMAT', help: 'summary (default), json, markdown, mermaid or vitest' },
+  coverage: {
+    type: 'string',
+    value: 'WHAT',
+    help: 'pairs (default): every two steps in a row; edges: every step once, fewer paths',
+  },
+  ...HELP_FLAG,
+} as const satisfies Flags;
+
 /** The flags of `doctor`. */
 export const DOCTOR_FLAGS = {
   engine: { ...RUN_FLAGS.engine, help: 'an engine to try to load' },

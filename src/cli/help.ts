@@ -1,8 +1,8 @@
-import { DOCTOR_FLAGS, RESET_FLAGS, RUN_FLAGS, SHOW_FLAGS } from './command-flags.ts';
+import { DOCTOR_FLAGS, PATHS_FLAGS, RESET_FLAGS, RUN_FLAGS, SHOW_FLAGS } from './command-flags.ts';
 import type { Flags } from './flags.ts';
 
 /** Commands that the command line will have and does not have yet. */
-export const LATER_COMMANDS = ['compact', 'paths', 'conform', 'visualize'] as const;
+export const LATER_COMMANDS = ['compact', 'conform', 'visualize'] as const;
 
 interface CommandHelp {
   usage: string;
@@ -35,6 +35,16 @@ export const COMMAND_HELP = {
     what: 'ends the conversation of a session; the old file is kept under another name',
     flags: RESET_FLAGS,
     notes: ['Name the engine that the session used, so that it forgets the session too.'],
+  },
+  paths: {
+    usage: 'codex-attempt paths [--machine NAME] [--format FORMAT] [--coverage WHAT]',
+    what: 'lists every path of an attempt, runs each on its machine and says what they cover',
+    flags: PATHS_FLAGS,
+    notes: [
+      'summary, json and markdown run the paths; exit code 1 when one leaves its machine or breaks an invariant.',
+      'vitest writes a test file, with a place for a machine of your own; json has the steps of each path.',
+      'mermaid draws the states, one machine or all in one diagram.',
+    ],
   },
   doctor: {
     usage: 'codex-attempt doctor',

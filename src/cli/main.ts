@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<CommandName, (argv: readonly string[], io: Guard
   },
   show: async (argv, io) => await (await import('./show.ts')).show(argv, io),
   reset: async (argv, io) => await (await import('./reset.ts')).reset(argv, io),
+  paths: async (argv, io) => await (await import('./paths.ts')).paths(argv, io),
   doctor: async (argv, io) => await (await import('./doctor.ts')).doctor(argv, io),
 };
 

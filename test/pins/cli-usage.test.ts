@@ -434,7 +434,7 @@ describe('commands', () => {
     [['frob'], 'unknown command frob'],
     [['--frob'], 'unknown flag --frob'],
     [['compact'], '`compact` is not yet in this version'],
-    [['paths'], '`paths` is not yet in this version'],
+    [['paths', '--machine', 'frob'], 'unknown machine "frob"; known: attempt, turn, compaction, app-server'],
     [['conform'], '`conform` is not yet in this version'],
     [['visualize'], '`visualize` is not yet in this version'],
     [['show'], '--session is needed'],
