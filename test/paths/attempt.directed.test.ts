@@ -25,10 +25,9 @@ const broken = (run: DirectedRun): string[] => [
 /** Steps that a port has brought about, in the short form of the edge table. */
 const real = new Set<string>();
 const noteReal = ({ path, forced }: DirectedRun): void => {
-  const made = new Set(forced.map(({ step }) => step));
-  path.steps.forEach((step, at) => {
-    if (!made.has(at)) real.add(reduced(step));
-  });
+  // What comes after a step that was made up would not have come either.
+  const first = Math.min(path.steps.length, ...forced.map(({ step }) => step));
+  for (const step of path.steps.slice(0, first)) real.add(reduced(step));
 };
 
 /** Engines that take all their ways once more: none, one that maintains, one that does everything; and each that only compacts. */
@@ -58,6 +57,7 @@ describe('the real work of an attempt, on every path', () => {
 
   it('is brought about by ports, but for the steps of which the list says why not', () => {
     const all = new Set(paths.flatMap(({ steps }) => steps.map(reduced)));
+    if (process.env['SHOW']) console.log('UNREAL', JSON.stringify([...all].filter((edge) => !real.has(edge)).sort(), null, 1));
     expect([...all].filter((edge) => !real.has(edge)).sort()).toEqual(madeUp.map(({ edge }) => edge));
   });
 

@@ -53,7 +53,7 @@ export interface NativeSide {
 }
 
 function controlledSide(scene: Scene): NativeSide {
-  const { codex } = scene.controlled;
+  const { codex, script } = scene.controlled;
   const turn = { id: 'compaction-1', status: 'completed', items: [] };
   const item = { type: 'contextCompaction', id: 'compaction-item' };
   const notify = (method: string, params: object): void =>
@@ -69,7 +69,7 @@ function controlledSide(scene: Scene): NativeSide {
       });
     },
     fails: (request) =>
-      scene.pick([
+      scene.pick<() => void>([
         () => request.fail(refusal('cannot compact now')),
         () => {
           request.answer({});
@@ -78,10 +78,11 @@ function controlledSide(scene: Scene): NativeSide {
             notify('turn/completed', { turn });
           });
         },
-        () => codex.clients.at(-1)?.end(1),
+        // Once it is asked to compact: before that there may be no process yet.
+        () => void script.called('codex.thread/compact/start').then(() => codex.clients.at(-1)?.end(1)),
       ])(),
     interrupted: (interrupt) =>
-      scene.pick([
+      scene.pick<() => void>([
         () => interrupt.fail(refusal('no active turn to interrupt')),
         () => {
           interrupt.answer({});

@@ -88,8 +88,11 @@ export class Director {
     for (const [name, owner] of this.#owners) {
       if (!isWithin(step.next, owner)) await this.#hang(name);
     }
+    const child = step.state.startsWith('turning') ? 'turn' : 'compaction';
+    const inChild = /^(?:turning|compacting)\./.test(step.state);
+    if (inChild && this.#standIns.has(child)) this.#force('the real machine is not there any more, or never was');
     if (step.state === 'turning.running' || step.state === 'compacting.working') {
-      await this.#plays[step.state.startsWith('turning') ? 'turn' : 'compaction']?.prepareStop();
+      await this.#plays[child]?.prepareStop();
       await this.#scene.rest();
     }
     this.#mark();

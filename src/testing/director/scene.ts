@@ -158,7 +158,12 @@ function isBound(path: Path, opened: OpenOutput | undefined): boolean {
   const interrupts = path.steps.some(
     ({ state, label }) => state === 'compacting.working' && ['ABORT', 'after compactBudget'].includes(label),
   );
-  return opened?.bound === true || resumes(path) || has(path, 'done compaction: native') || interrupts;
+  return (
+    opened?.bound === true ||
+    resumes(path) ||
+    has(path, 'done compaction: native') ||
+    (requestOf(path) === 'compact' && interrupts)
+  );
 }
 
 const resumes = (path: Path): boolean => firstOf(path, 'done project')?.label === 'done project: resume';

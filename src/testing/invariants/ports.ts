@@ -4,7 +4,7 @@ import type { AgentMessage } from '../../transcript/messages.ts';
 import { promptKey } from '../../transcript/mirror.ts';
 import type { ControlledCall } from '../controlled/script.ts';
 import type { DirectedRun } from '../director/execute.ts';
-import { BOUND_THREAD, DIRECTED_ADDITION, DIRECTED_HOOK, DIRECTED_PROMPT } from '../director/scene.ts';
+import { DIRECTED_ADDITION, DIRECTED_HOOK, DIRECTED_PROMPT } from '../director/scene.ts';
 import { finalState, stepsTaken, visits } from './invariant.ts';
 
 /** A sentence of the specification about what an attempt does to its ports, and what it comes to. */
@@ -215,8 +215,8 @@ export const portInvariants: readonly PortInvariant[] = [
     spec: 'T1',
     says: 'no thread is bound but one that was bound already or began a turn',
     holds: (run) => {
-      const begun = run.scene.controlled.codex.turns.map(({ threadId }) => threadId);
-      const known = new Set([BOUND_THREAD, ...begun]);
+      const begun = named(run, 'codex.turn/start').map(({ params }) => String(fields(params)['threadId']));
+      const known = new Set([run.scene.boundThread, ...begun]);
       const written = named(run, 'binding.write').flatMap(({ params }) => (params as ThreadBinding).threads);
       return written.every(({ threadId }) => known.has(threadId));
     },

@@ -73,7 +73,8 @@ export function deferredActors(suite: MachineSuite, rest: () => Promise<void> = 
 export function budgetsOf({ suite, input, steps }: Path): Record<string, number> {
   const short = new Set(steps.flatMap((step) => delayOf(step) ?? []).map((delay) => suite.delays[delay]));
   const names = Object.keys('budgets' in input.input ? (input.input.budgets as object) : {});
-  return Object.fromEntries(names.map((name) => [name, short.has(name) ? SHORT : LONG]));
+  // No two long ones are alike: who is given another's budget is found out.
+  return Object.fromEntries(names.map((name, index) => [name, short.has(name) ? SHORT : LONG + index]));
 }
 
 /** Runs paths of one machine. */

@@ -187,25 +187,52 @@ export function targets(graphs: readonly Graph[]): { edges: Set<string>; pairs: 
   return found;
 }
 
-/** Shortest ways: to each node from the start (`into`, the last edge), and from each node to a final one (`out`). */
-function shortestWays(graph: Graph): { into: Map<string, Edge>; out: Map<string, Edge> } {
-  const into = new Map<string, Edge>();
-  for (const edge of edgesOf(graph)) if (edge.to !== graph.start && !into.has(edge.to)) into.set(edge.to, edge);
-  const incoming = new Map<string, Edge[]>();
-  for (const edge of edgesOf(graph)) incoming.set(edge.to, [...(incoming.get(edge.to) ?? []), edge]);
-  const out = new Map<string, Edge>();
-  const queue = [...graph.nodes.values()].filter((node) => node.final).map((node) => node.key);
-  const seen = new Set(queue);
-  for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
-    for (const edge of incoming.get(key) ?? []) {
-      if (seen.has(edge.from)) continue;
-      seen.add(edge.from);
-      out.set(edge.from, edge);
-      queue.push(edge.from);
+/** Steps that the world outside hardly brings about cost as much as this many others. */
+const STRANGE_COST = 50;
+
+/** Cheapest ways: to each node from the start (`into`, the last edge), and from each node to a final one (`out`). */
+function cheapestWays(graph: Graph): { into: Map<string, Edge>; out: Map<string, Edge> } {
+  const edges = edgesOf(graph);
+  const finals = [...graph.nodes.values()].filter((node) => node.final).map((node) => node.key);
+  return {
+    into: cheapestTree(graph, [graph.start], groupBy(edges, 'from'), 'to'),
+    out: cheapestTree(graph, finals, groupBy(edges, 'to'), 'from'),
+  };
+}
+
+function groupBy(edges: readonly Edge[], end: 'from' | 'to'): Map<string, Edge[]> {
+  const groups = new Map<string, Edge[]>();
+  for (const edge of edges) groups.set(edge[end], [...(groups.get(edge[end]) ?? []), edge]);
+  return groups;
+}
+
+/** Dijkstra's: by which edge each node is reached most cheaply from the roots. Ties go to the edge that is listed first. */
+function cheapestTree(
+  graph: Graph,
+  roots: readonly string[],
+  leaving: ReadonlyMap<string, readonly Edge[]>,
+  far: 'from' | 'to',
+): Map<string, Edge> {
+  const costs = new Map(roots.map((root) => [root, 0]));
+  const by = new Map<string, Edge>();
+  const open = new Set(roots);
+  while (open.size > 0) {
+    const cost = (key: string) => costs.get(key) ?? Number.POSITIVE_INFINITY;
+    const key = [...open].reduce((one, other) => (cost(other) < cost(one) ? other : one));
+    open.delete(key);
+    for (const edge of leaving.get(key) ?? []) {
+      const next = edge[far];
+      const sum = cost(key) + (isStrange(graph, edge) ? STRANGE_COST : 1);
+      if (sum >= cost(next)) continue;
+      costs.set(next, sum);
+      by.set(next, edge);
+      open.add(next);
     }
   }
-  return { into, out };
+  return by;
 }
+
+const isStrange = ({ suite, input }: Graph, edge: Edge): boolean => suite.strange?.(edge, input.input) === true;
 
 /**
  * Paths from start to a final state that cover every detailed edge and, unless only `edges` are wanted, every pair of
@@ -214,36 +241,40 @@ function shortestWays(graph: Graph): { into: Map<string, Edge>; out: Map<string,
 export function coveringPaths(graphs: readonly Graph[], wanted: 'edges' | 'pairs' = 'pairs'): Path[] {
   const covered = new Set<string>();
   const paths: Path[] = [];
-  for (const graph of graphs) {
-    const { into, out } = shortestWays(graph);
-    const prefix = (key: string): Edge[] => {
-      const steps: Edge[] = [];
-      for (let edge = into.get(key); edge !== undefined; edge = into.get(edge.from)) steps.unshift(edge);
-      return steps;
-    };
-    const suffix = (key: string): Edge[] => {
-      const steps: Edge[] = [];
-      for (let edge = out.get(key); edge !== undefined; edge = out.get(edge.to)) steps.push(edge);
-      return steps;
-    };
-    const add = (steps: readonly Edge[]) => {
-      paths.push({ suite: graph.suite, input: graph.input, steps });
-      steps.forEach((edge, index) => {
-        covered.add(detailed(edge));
-        const second = steps[index + 1];
-        if (second !== undefined) covered.add(pair(edge, second));
-      });
-    };
-    for (const first of edgesOf(graph).reverse()) {
-      const seconds = after(graph, first);
-      for (const second of seconds) {
-        const paired = wanted === 'edges' || covered.has(pair(first, second));
-        if (paired && covered.has(detailed(first)) && covered.has(detailed(second))) continue;
-        add([...prefix(first.from), first, second, ...suffix(second.to)]);
+  const ways = graphs.map((graph) => ({ graph, ...cheapestWays(graph) }));
+  // First what can well be, under whichever input; then what is left.
+  for (const strangeToo of [false, true]) {
+    for (const { graph, into, out } of ways) {
+      const prefix = (key: string): Edge[] => {
+        const steps: Edge[] = [];
+        for (let edge = into.get(key); edge !== undefined; edge = into.get(edge.from)) steps.unshift(edge);
+        return steps;
+      };
+      const suffix = (key: string): Edge[] => {
+        const steps: Edge[] = [];
+        for (let edge = out.get(key); edge !== undefined; edge = out.get(edge.to)) steps.push(edge);
+        return steps;
+      };
+      const add = (steps: readonly Edge[]) => {
+        if (!strangeToo && steps.some((edge) => isStrange(graph, edge))) return;
+        paths.push({ suite: graph.suite, input: graph.input, steps });
+        steps.forEach((edge, index) => {
+          covered.add(detailed(edge));
+          const second = steps[index + 1];
+          if (second !== undefined) covered.add(pair(edge, second));
+        });
+      };
+      for (const first of edgesOf(graph).reverse()) {
+        const seconds = after(graph, first);
+        for (const second of seconds) {
+          const paired = wanted === 'edges' || covered.has(pair(first, second));
+          if (paired && covered.has(detailed(first)) && covered.has(detailed(second))) continue;
+          add([...prefix(first.from), first, second, ...suffix(second.to)]);
+        }
+        if (seconds.length === 0 && !covered.has(detailed(first))) add([...prefix(first.from), first]);
       }
-      if (seconds.length === 0 && !covered.has(detailed(first))) add([...prefix(first.from), first]);
+      if (!strangeToo && graph.nodes.get(graph.start)?.final === true) add([]);
     }
-    if (graph.nodes.get(graph.start)?.final === true) add([]);
   }
   return paths;
 }

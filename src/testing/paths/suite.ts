@@ -73,6 +73,12 @@ export interface MachineSuite {
    * is the identity of a snapshot. Counters are clamped, so exploration ends.
    */
   facts: (state: string, context: object, input: object) => readonly string[];
+  /**
+   * Whether the world outside hardly brings this step about: an actor gives an answer that it does not give in this
+   * situation. Such steps are paths too, for the machine must stand them, but no path goes by one that need not.
+   * Default: none is.
+   */
+  strange?: (edge: Pick<PathStep, 'label' | 'state'> & { facts: string }, input: object) => boolean;
   /** What a step did to the context, in words; each entry is one changed field. */
   effect: (before: object, after: object, snapshot: AnyMachineSnapshot) => readonly string[];
   /** For the titles of its paths. Default: the event cases as they are. */

@@ -117,6 +117,54 @@ function effect(before: AttemptContext, after: AttemptContext): string[] {
   return found;
 }
 
+/** What the work of the states does not come to, although the machine must stand it. */
+function strange(edge: { label: string; state: string; facts: string }, input: AttemptInput): boolean {
+  const { label } = edge;
+  const facts = edge.facts.split(', ');
+  const engine = input.engine !== null && !facts.includes('engine suspended');
+  const owns = engine && input.engine?.ownsCompaction === true;
+  const stopping = edge.state === 'compacting.interrupting';
+  switch (label) {
+    case 'error turn':
+    case 'error compaction':
+    case 'error finalize':
+    case 'error project':
+      // Child machines are total; finalizing and projecting answer with what went wrong.
+      return true;
+    case 'done open: no file, bound':
+    case 'done open: no file, bound, journal':
+      // A binding lies beside its session file.
+      return true;
+    case 'done open: no file':
+    case 'done open: file':
+    case 'done open: no file, journal':
+    case 'done open: file, journal':
+      // Who compacts has a thread to compact.
+      return input.request === 'compact';
+    case 'done project: resume':
+      return !facts.includes('resume');
+    case 'done turn: aborted':
+      return !facts.includes('stop abort');
+    case 'done turn: deadline':
+      return !facts.includes('stop deadline');
+    case 'error drainOutbox':
+    case 'done finalize: not ok':
+    case 'error assemble: engine':
+      return !engine;
+    case 'done compaction: engine':
+    case 'done compaction: nothing':
+      return !owns || (stopping && input.request === 'turn');
+    case 'done compaction: native':
+      return input.request === 'turn' || owns || stopping;
+    case 'ABORT':
+    case 'after graceInterrupt':
+      // After an overflow only the engine compacts, and that ends as soon as it is told to.
+      return stopping && input.request === 'turn';
+    default:
+      return false;
+  }
+}
+
 export const attemptSuite: MachineSuite = {
   name: 'attempt',
   machine: attemptMachine,
@@ -200,5 +248,6 @@ export const attemptSuite: MachineSuite = {
   },
   facts: (state, context, input) => facts(state, context as AttemptContext, input as AttemptInput),
   effect: (before, after) => effect(before as AttemptContext, after as AttemptContext),
+  strange: (edge, input) => strange(edge, input as AttemptInput),
   words: attemptWords,
 };
