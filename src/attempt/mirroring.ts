@@ -26,8 +26,11 @@ export async function mirror(record: AttemptRecord, signal: AbortSignal): Promis
   let failure: unknown = written.ok ? null : written.error;
   if (written.ok) {
     const entryIds = written.appended.map((row) => row.entry.entryId);
+    // Written after all, but too late: the session may be another's by now, and nobody listens any more.
+    record.controller.signal.throwIfAborted();
     if (entryIds[0] !== undefined) record.slots.promptEntryId = entryIds[0];
     tellRows(record, rows, written.appended);
+    signal.throwIfAborted();
     // What is there already stands, whatever would be written now.
     const stored = rows.map((row, index) => ({
       ...row,
@@ -36,6 +39,7 @@ export async function mirror(record: AttemptRecord, signal: AbortSignal): Promis
     record.slots.mirrored = { ok: false, rows: stored, entryIds, blocked, view: null };
     try {
       const view = await record.services.session.transcript.read(signal);
+      signal.throwIfAborted();
       record.slots.mirrored = { ok: true, rows: stored, entryIds, blocked, view };
       await keepBinding(record, view);
     } catch (error) {

@@ -60,6 +60,8 @@ export class NativeTurn {
       },
       onCompleted: (end) => {
         this.#end();
+        // The answers of its tools are not taken any more: who still works is told to stop, and not waited for.
+        if (end.status !== 'completed') this.#calls.abort();
         send({ type: 'COMPLETED', status: end.status, ...(end.fault === undefined ? {} : { fault: end.fault }) });
       },
       onEffect: () => send({ type: 'EFFECT' }),

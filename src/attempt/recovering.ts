@@ -27,6 +27,8 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
   const { intent } = record.slots;
   if (intent === null || intent === undefined) return;
   const view = await session.transcript.read(signal);
+  // An answer that comes too late leads to nothing: the session may be another's by then.
+  signal.throwIfAborted();
   const isMirrored = (turnId: string) => {
     const own = `codex-app-server:${intent.threadId}:${turnId}:`;
     return view.entries.some((entry) => entry.message.idempotencyKey?.startsWith(own) === true);
@@ -51,6 +53,7 @@ export async function recover(record: AttemptRecord, signal: AbortSignal): Promi
     }
   }
   await writeMissing(record, view, rows, signal);
+  signal.throwIfAborted();
   await session.journal.clear();
   if (failure !== null) throw failure;
 }

@@ -1,7 +1,7 @@
 import { type AnyActorLogic, type AnyStateMachine, type AnyStateNode, fromPromise } from 'xstate';
 import type { ActorInput } from '../../../machines/attempt-types.ts';
 import { type StateWork, stateWork } from '../../attempt/actors.ts';
-import { deaf, gate, hang, type Plan, type Step } from '../controlled/script.ts';
+import { gate, hang, type Plan, type Step } from '../controlled/script.ts';
 import { DUE } from '../paths/execute.ts';
 import { actorOf } from '../paths/generate.ts';
 import { delayOf, type PathStep } from '../paths/suite.ts';
@@ -51,6 +51,7 @@ export class Director {
   readonly #standIns = new Map<string, ReturnType<typeof createStandIn>>();
   #planned: string[] = [];
   #late: (() => void)[] = [];
+  readonly #afterTheEnd: (() => void)[] = [];
   #index = -1;
 
   constructor(
@@ -114,6 +115,11 @@ export class Director {
   answerLate(): void {
     for (const answer of this.#late) answer();
     this.#late = [];
+  }
+
+  /** The last ports answer when the attempt is long over. */
+  answerAfterTheEnd(): void {
+    for (const answer of this.#afterTheEnd) answer();
   }
 
   /** Actors whose work is held and was not given up. */
@@ -185,13 +191,13 @@ export class Director {
     await this.#scene.reached?.(port);
   }
 
-  /** A port that gives up when it is told to, one that does not even then, and two that answer too late. */
+  /** A port that gives up when it is told to, and three that answer too late: soon, with an error, and after the end. */
   #hanging(): Step {
-    const kind = this.#scene.pick(['polite', 'late answer', 'deaf', 'late error'] as const);
+    const kind = this.#scene.pick(['polite', 'soon', 'error', 'after the end'] as const);
     if (kind === 'polite') return hang;
-    if (kind === 'deaf') return deaf;
     const held = gate();
-    this.#late.push(kind === 'late answer' ? held.pass : () => held.fail('too late'));
+    if (kind === 'after the end') this.#afterTheEnd.push(held.pass);
+    else this.#late.push(kind === 'soon' ? held.pass : () => held.fail('too late'));
     return held.step;
   }
 

@@ -138,6 +138,7 @@ export function createDirectedExecutor(
       await scene.rest();
       clock.increment(round < 3 ? DUE : EVERYTHING);
     }
+    director.answerAfterTheEnd();
     await scene.rest();
     const [first] = state.snapshots;
     if (first !== undefined) coverage?.microstep(first, []);

@@ -228,6 +228,12 @@ const PLAIN_TOOLS: readonly HostTool[] = [
     parameters: { type: 'object', properties: {} },
     execute: () => ({ text: 'later', yield: true }),
   },
+  {
+    name: 'stall',
+    description: 'never answers',
+    parameters: { type: 'object', properties: {} },
+    execute: () => new Promise(() => {}),
+  },
 ];
 
 /** A tool that cannot be offered while it is broken. */

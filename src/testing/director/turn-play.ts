@@ -131,7 +131,9 @@ export function turnPlay(scene: Scene, steps: readonly PathStep[]): ChildPlay {
       // The stop comes while `turn/start` is not answered yet, or while the model writes.
       if (!yields() && scene.pick([false, true])) return;
       play(async (turn) => {
-        sayPart(turn);
+        // A turn that completes has waited for its tools.
+        const stalls = course.end !== 'done turn: completed';
+        scene.pick([() => sayPart(turn), () => (stalls ? void turn.tool('stall', {}) : sayPart(turn))])();
         if (yields()) await turn.tool('pause', {});
       });
       request.pass();

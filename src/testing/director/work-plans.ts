@@ -49,7 +49,7 @@ export const WORK_PLANS: Readonly<Record<string, WorkPlan>> = {
         { 'codex.connect': broken },
         { 'journal.clear': broken },
       ]),
-    hangs: () => ['codex.thread/read', 'transcript.append', 'transcript.read', 'codex.connect'],
+    hangs: () => ['codex.thread/read', 'transcript.read', 'codex.connect'],
   },
   drainOutbox: {
     error: ({ durable, pick }) =>

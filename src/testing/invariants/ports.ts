@@ -265,6 +265,17 @@ export const portInvariants: readonly PortInvariant[] = [
     },
   },
   {
+    spec: 'design 5',
+    says: 'nothing is written once the session was given back, whatever answers late',
+    holds: ({ calls }) => {
+      const closed = calls.findIndex(({ name }) => name === 'transcript.close');
+      const late = calls.slice(closed).map(({ name }) => name);
+      return !late.some((name) =>
+        /^(?:transcript\.append|(?:binding|journal)\.(?:write|clear)|outbox\.\w+)$/.test(name),
+      );
+    },
+  },
+  {
     spec: 'E3',
     says: 'at the end no call is under way whose signal is not aborted',
     holds: ({ calls }) => calls.every(({ settled, signal }) => settled || signal === undefined || signal.aborted),
