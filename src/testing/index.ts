@@ -22,8 +22,11 @@ export {
 export { type Controlled, type ControlledSetup, controlledServices } from './controlled/services.ts';
 export { controlledSession, type SessionSetup, scriptedStore } from './controlled/session.ts';
 export { ControlledTurn } from './controlled/turn.ts';
+export { type ChildRun, createChildExecutor } from './director/child.ts';
+export { compactionSteps } from './director/compaction-steps.ts';
 export { createDirectedExecutor, type DirectedExecutor, type DirectedRun } from './director/execute.ts';
 export type { SceneOptions } from './director/scene.ts';
+export { turnSteps } from './director/turn-steps.ts';
 export { attemptInvariants } from './invariants/attempt.ts';
 export { appServerInvariants, compactionInvariants, turnInvariants } from './invariants/children.ts';
 export { commonInvariants, type Invariant, violations } from './invariants/invariant.ts';

@@ -11,6 +11,7 @@ import type { MachineSuite } from '../paths/suite.ts';
 import { type Run, walk } from '../paths/walk.ts';
 import type { ChildPlay } from './child-play.ts';
 import { Director, type ForcedStep } from './director.ts';
+import { sameEffect } from './same-effect.ts';
 import { createScene, paramsOf, requestOf, type Scene, type SceneOptions } from './scene.ts';
 
 /** A path that the real work of an attempt was led along. */
@@ -186,14 +187,4 @@ function byParent(invocation: Invocation): Invocation {
     ({ event }) => event.type === 'INTERRUPT' && 'why' in event && event['why'] !== 'yield',
   );
   return { ...invocation, told };
-}
-
-/** Codes that only the event cases of the suites have: the work's own code stands in their place. */
-const MADE_UP = /(?<=[:=] ?)(?:broken|turn_failed|commit_refused|compaction_failed)(?=,|$)/g;
-
-/** The same effect, whatever code the real work gives an error. */
-function sameEffect(expected: string, found: string): boolean {
-  if (expected === found) return true;
-  const quoted = expected.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${quoted.replace(MADE_UP, '[a-z_]+')}$`).test(found);
 }

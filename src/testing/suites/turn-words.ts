@@ -6,7 +6,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'COMPLETED interrupted': 'the turn is interrupted',
   'COMPLETED failed': 'the turn fails',
   'COMPLETED failed: context_window_exceeded': 'the context overflows',
-  'COMPLETED failed: usage_limit': 'the usage limit is reached',
+  'COMPLETED failed: usage_limit_exceeded': 'the usage limit is reached',
   EXITED: 'the app-server exits',
   EFFECT: 'a tool acts',
   'INTERRUPT abort': 'abort',

@@ -44,7 +44,7 @@ export const turnSuite: MachineSuite = {
     completed('interrupted'),
     completed('failed'),
     completed('failed', { code: 'context_window_exceeded', message: 'too long' }),
-    completed('failed', { code: 'usage_limit', message: 'no credit' }),
+    completed('failed', { code: 'usage_limit_exceeded', message: 'no credit' }),
     outside({ type: 'EXITED' }),
     outside({ type: 'EFFECT' }),
     interrupt('abort'),
