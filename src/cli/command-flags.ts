@@ -63,6 +63,19 @@ export const PATHS_FLAGS = {
   ...HELP_FLAG,
 } as const satisfies Flags;
 
+/** The flags of `conform`. */
+export const CONFORM_FLAGS = {
+  'engine-config': RUN_FLAGS['engine-config'],
+  timeout: { type: 'string', value: 'SECONDS', help: 'most time for one call of the engine; s, m, h (default 10s)' },
+  limit: {
+    type: 'string',
+    value: 'SECONDS',
+    help: 'begin no further path after this time; s, m, h; 0: never (default 2m)',
+  },
+  json: { type: 'boolean', help: 'one line of JSON' },
+  ...HELP_FLAG,
+} as const satisfies Flags;
+
 /** The flags of `doctor`. */
 export const DOCTOR_FLAGS = {
   engine: { ...RUN_FLAGS.engine, help: 'an engine to try to load' },

@@ -157,7 +157,7 @@ function locateBinary(text: string, base: string): string {
 }
 
 /** JSON when it begins like an object or is some other JSON (which is refused), else a file that holds an object. */
-async function readEngineConfig(given: string, cwd: string): Promise<Record<string, unknown>> {
+export async function readEngineConfig(given: string, cwd: string): Promise<Record<string, unknown>> {
   if (/^\s*[{["]/.test(given)) return parseObject(given, '--engine-config');
   const file = path.resolve(cwd, given);
   const text = await readText(file);

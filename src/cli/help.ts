@@ -1,8 +1,8 @@
-import { DOCTOR_FLAGS, PATHS_FLAGS, RESET_FLAGS, RUN_FLAGS, SHOW_FLAGS } from './command-flags.ts';
+import { CONFORM_FLAGS, DOCTOR_FLAGS, PATHS_FLAGS, RESET_FLAGS, RUN_FLAGS, SHOW_FLAGS } from './command-flags.ts';
 import type { Flags } from './flags.ts';
 
 /** Commands that the command line will have and does not have yet. */
-export const LATER_COMMANDS = ['compact', 'conform', 'visualize'] as const;
+export const LATER_COMMANDS = ['compact', 'visualize'] as const;
 
 interface CommandHelp {
   usage: string;
@@ -44,6 +44,17 @@ export const COMMAND_HELP = {
       'summary, json and markdown run the paths; exit code 1 when one leaves its machine or breaks an invariant.',
       'vitest writes a test file, with a place for a machine of your own; json has the steps of each path.',
       'mermaid draws the states, one machine or all in one diagram.',
+    ],
+  },
+  conform: {
+    usage: 'codex-attempt conform ENGINE',
+    what: 'drives a context engine through every path that touches it, and says which clauses of its contract hold',
+    flags: CONFORM_FLAGS,
+    notes: [
+      'ENGINE is what --engine takes: PATH_OR_PACKAGE[#ID], or `example`. No Codex and no account are needed.',
+      'The engine runs in processes of its own, with home and state folders that are removed afterwards; what its',
+      'configuration or its own variables name is used as it is. What it prints goes to stderr.',
+      'Exit codes: 0 nothing is broken, 1 a clause is broken, 2 usage, or the engine cannot be loaded.',
     ],
   },
   doctor: {

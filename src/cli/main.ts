@@ -20,6 +20,10 @@ const COMMANDS: Readonly<Record<CommandName, (argv: readonly string[], io: Guard
   show: async (argv, io) => await (await import('./show.ts')).show(argv, io),
   reset: async (argv, io) => await (await import('./reset.ts')).reset(argv, io),
   paths: async (argv, io) => await (await import('./paths.ts')).paths(argv, io),
+  conform: async (argv, io) => {
+    const signals = rememberedSignals(processSignals);
+    return await (await import('./conform.ts')).conform(argv, io, signals);
+  },
   doctor: async (argv, io) => await (await import('./doctor.ts')).doctor(argv, io),
 };
 

@@ -59,4 +59,8 @@ export {
 export type { Answers, EventCase, InputCase, MachineSuite, PathStep, Words } from './paths/suite.ts';
 export { outcomeOf, pathTitles } from './paths/titles.ts';
 export type { Run } from './paths/walk.ts';
+export { appServerSuite } from './suites/app-server.ts';
+export { attemptSuite } from './suites/attempt.ts';
+export { compactionSuite } from './suites/compaction.ts';
 export { suites } from './suites/index.ts';
+export { turnSuite } from './suites/turn.ts';

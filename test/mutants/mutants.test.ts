@@ -34,7 +34,7 @@ const sample: [kind: string, name: string, killedBy: string, invariants: string]
   ['error edge dropped', 'app-server: starting error handshake: dropped', 'table', 'C1 E3 G3'],
   ['abort edge dropped', 'attempt: bootstrap on ABORT: dropped', 'table', 'E3 M4'],
   ['event edge dropped', 'app-server: starting on EXITED: dropped', 'table', ''],
-  ['always dropped', 'attempt: bootstrap.leaving always #1: dropped', 'table', 'K1'],
+  ['always dropped', 'attempt: bootstrap.leaving always #1: dropped', 'table', ''],
   ['timeout removed', 'app-server: starting after startBudget: dropped', 'table', ''],
   ['timeout changed', 'app-server: starting after startBudget: after closeGrace instead', 'table', 'E3'],
   ['delay replaced', 'app-server: delays: startBudget lasts as long as closeGrace', 'execution', ''],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -38,7 +38,8 @@ afterEach(async () => {
 /** Runs a page's commands as a person would, with `codex-attempt` in PATH. */
 async function follow(blocks: readonly Block[], { folder, at }: CliBench): Promise<object> {
   await mkdir(at('bin'));
-  await mkdir(at('project'));
+  await mkdir(at('project', 'node_modules'), { recursive: true });
+  await symlink(root, at('project', 'node_modules', 'codex-attempt-machine'));
   const shim = `#!/bin/sh\nexec '${process.execPath}' '${CLI_MAIN}' "$@"\n`;
   await writeFile(at('bin', 'codex-attempt'), shim, { mode: 0o755 });
   for (const { file, text } of blocks) if (file !== '') await writeFile(at('project', file), text);
@@ -67,7 +68,16 @@ async function follow(blocks: readonly Block[], { folder, at }: CliBench): Promi
 
 describe('the pages in docs/', () => {
   it('are there and linked from the README', () => {
-    expect(PAGES).toEqual(['engines.md', REFERENCE, 'hooks.md', 'rehearsal-scripts.md', 'sessions.md', 'tools.md']);
+    expect(PAGES).toEqual([
+      'conform.md',
+      'engines.md',
+      REFERENCE,
+      'hooks.md',
+      'rehearsal-scripts.md',
+      'sessions.md',
+      'testing.md',
+      'tools.md',
+    ]);
     const readme = readFileSync(`${root}README.md`, 'utf8');
     expect(PAGES.filter((name) => !readme.includes(`](docs/${name})`))).toEqual([]);
   });

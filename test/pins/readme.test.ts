@@ -6,6 +6,9 @@ import { ATTEMPT_STATES, defaultBudgets } from '../../machines/index.ts';
 import { RUN_FLAGS } from '../../src/cli/command-flags.ts';
 import { EXIT } from '../../src/cli/exit.ts';
 import { ERROR_MEANINGS } from '../../src/errors.ts';
+import madeUp from '../paths/attempt.made-up.json' with { type: 'json' };
+import counts from '../paths/counts.json' with { type: 'json' };
+import chosen from '../real/attempt-paths.json' with { type: 'json' };
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(`${root}README.md`, 'utf8');
@@ -51,6 +54,17 @@ describe('README', () => {
       Number(count) * { s: 1000, min: 60_000, h: 3_600_000 }[unit as 's' | 'min' | 'h'],
     ]);
     expect(Object.fromEntries(named)).toEqual(defaultBudgets);
+  });
+
+  it('says how many paths there are, and how many of them run on the real app-server', () => {
+    const rows = Object.entries(counts).map(([name, count]) => {
+      const guards = count['guard outcomes'] === 0 ? '–' : count['guard outcomes'];
+      const cells = [count.paths, count.states, count.transitions, guards, count.edges, count.pairs];
+      return `| \`${name}\` | ${cells.join(' | ')} |`;
+    });
+    expect(rows.filter((row) => !readme.includes(row))).toEqual([]);
+    expect(readme).toContain(`${chosen.length} paths, which have`);
+    expect(readme).toContain(`${madeUp.length} edges of \`attempt\` cannot be`);
   });
 
   it('names only files that are there', () => {

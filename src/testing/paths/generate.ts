@@ -236,7 +236,8 @@ const isStrange = ({ suite, input }: Graph, edge: Edge): boolean => suite.strang
 
 /**
  * Paths from start to a final state that cover every detailed edge and, unless only `edges` are wanted, every pair of
- * reduced edges, each under at least one input. Deep ones come first: their prefixes cover most of the shallow ones.
+ * reduced edges, each under at least one input of every group that has it. Deep ones come first: their prefixes cover
+ * most of the shallow ones.
  */
 export function coveringPaths(graphs: readonly Graph[], wanted: 'edges' | 'pairs' = 'pairs'): Path[] {
   const covered = new Set<string>();
@@ -255,23 +256,26 @@ export function coveringPaths(graphs: readonly Graph[], wanted: 'edges' | 'pairs
         for (let edge = out.get(key); edge !== undefined; edge = out.get(edge.to)) steps.push(edge);
         return steps;
       };
+      const { group } = graph.input;
+      const own = (what: string): string => `${group}: ${what}`;
+      const isCovered = (what: string): boolean => covered.has(own(what));
       const add = (steps: readonly Edge[]) => {
         if (!strangeToo && steps.some((edge) => isStrange(graph, edge))) return;
         paths.push({ suite: graph.suite, input: graph.input, steps });
         steps.forEach((edge, index) => {
-          covered.add(detailed(edge));
+          covered.add(own(detailed(edge)));
           const second = steps[index + 1];
-          if (second !== undefined) covered.add(pair(edge, second));
+          if (second !== undefined) covered.add(own(pair(edge, second)));
         });
       };
       for (const first of edgesOf(graph).reverse()) {
         const seconds = after(graph, first);
         for (const second of seconds) {
-          const paired = wanted === 'edges' || covered.has(pair(first, second));
-          if (paired && covered.has(detailed(first)) && covered.has(detailed(second))) continue;
+          const paired = wanted === 'edges' || isCovered(pair(first, second));
+          if (paired && isCovered(detailed(first)) && isCovered(detailed(second))) continue;
           add([...prefix(first.from), first, second, ...suffix(second.to)]);
         }
-        if (seconds.length === 0 && !covered.has(detailed(first))) add([...prefix(first.from), first]);
+        if (seconds.length === 0 && !isCovered(detailed(first))) add([...prefix(first.from), first]);
       }
       if (!strangeToo && graph.nodes.get(graph.start)?.final === true) add([]);
     }
