@@ -66,7 +66,7 @@ export class Bench {
       verdicts.broken('restart', {
         expected: 'the engine can be loaded anew',
         found,
-        path: path.at(-1) === LOADED_ANEW ? [...path] : [...path, LOADED_ANEW],
+        path: [...path],
       });
     const recorder = await Recorder.load({ load, notReloaded, timeoutMs: options.timeoutMs });
     const bench = new Bench(recorder, source, options, verdicts);
@@ -125,9 +125,6 @@ export class Bench {
     return { expected, found, path: [...session.steps] };
   }
 }
-
-/** How a path says that the engine was loaded anew. */
-export const LOADED_ANEW = 'the engine is loaded anew';
 
 /** A model for the engine's own use: says the same to the same, and quotes the end of what it was given. */
 const summarise: CompletionFunction = async ({ messages }) => {

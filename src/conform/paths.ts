@@ -138,6 +138,7 @@ export function createPathDriver(): PathDriver {
     recorder.listener = {
       begins: (method) => bench.onCall(method, [...before, ...path.steps.map(stepText)]),
       ends: (call) => void calls.push(call),
+      reloads: () => undefined,
     };
     const run = await execute(path, {
       engine: recorder.engine,

@@ -52,7 +52,12 @@ export interface RecorderListener {
   /** A call begins; the engine has not been called yet. */
   begins(method: EngineMethod, params: Readonly<Record<string, unknown>>): void | Promise<void>;
   ends(call: RecordedCall): void;
+  /** The engine is about to be loaded anew. */
+  reloads(): void;
 }
+
+/** How a path says that the engine was loaded anew. */
+export const LOADED_ANEW = 'the engine is loaded anew';
 
 const METHODS = [
   'bootstrap',
@@ -174,6 +179,7 @@ export class Recorder {
 
   async #reload(): Promise<void> {
     this.restartIn = null;
+    this.listener?.reloads();
     await this.#bounded(this.#fresh.dispose()).catch(() => undefined);
     try {
       this.#fresh = await this.#options.load();

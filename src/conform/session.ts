@@ -5,7 +5,7 @@ import type { AttemptHandle, AttemptParams, AttemptResult, AttemptServices } fro
 import { compactSession } from '../compact-session.ts';
 import { callEngine, type EngineMethod } from '../engine/call-engine.ts';
 import { setTranscriptReader } from '../engine/sdk-bridge/index.ts';
-import type { HostTool, SessionStore, TranscriptRow } from '../ports.ts';
+import type { SessionStore, TranscriptRow } from '../ports.ts';
 import { ControlledCodex } from '../testing/controlled/codex.ts';
 import { ControlledScript, hang, pass } from '../testing/controlled/script.ts';
 import type { ControlledTurn } from '../testing/controlled/turn.ts';
@@ -16,10 +16,8 @@ import { isRecord } from './data.ts';
 import { idsOf, steadyClock, unsyncedFs } from './host.ts';
 import { mark, occurrences, type Speaker, textsOf } from './marks.ts';
 import { memoryStore } from './memory-store.ts';
-import type { RecordedCall, Recorder, RecorderListener } from './recorder.ts';
-
-/** What becomes of a native turn. `overflow`: once too long for the model, then completed. */
-export type TurnKind = 'completed' | 'tools' | 'failed' | 'aborted' | 'yielded' | 'overflow';
+import { leadTurn, OWN_TOOLS, sentencesOf, type TurnKind } from './native-turns.ts';
+import { LOADED_ANEW, type RecordedCall, type Recorder, type RecorderListener } from './recorder.ts';
 
 export interface TurnOptions {
   isHeartbeat?: boolean;
@@ -158,44 +156,10 @@ export class HostSession {
     this.#play = async (native) => {
       this.steps.push(`turn: ${kind === 'overflow' && !isFirst ? 'completed' : kind}`);
       native.started().user(says('user'));
-      await this.#lead(native, kind, says, isFirst);
+      await leadTurn(native, { kind, says, isFirst, abort: () => this.#abort('turning') });
       isFirst = false;
     };
     return this.#attempt(says('user'), options);
-  }
-
-  async #lead(
-    native: ControlledTurn,
-    kind: TurnKind,
-    says: (speaker: Speaker) => string,
-    isFirst: boolean,
-  ): Promise<void> {
-    const usage = { input: 900, cached: 600, output: 40, window: 272_000 };
-    switch (kind) {
-      case 'failed':
-        native.openMessage(says('partial')).usage(usage).failed('the model is overloaded', 'serverOverloaded');
-        return;
-      case 'aborted':
-        native.openMessage(says('partial'));
-        this.#abort('turning');
-        return;
-      case 'yielded':
-        await native.tool('lookup', { question: `${WAIT} ${says('tool')}` });
-        return;
-      case 'overflow':
-        if (isFirst) {
-          native.failed('the request is too long for the model', 'contextWindowExceeded');
-          return;
-        }
-        break;
-      case 'tools':
-        await native.tool('lookup', { question: says('tool') });
-        native.command('ls', `a.txt\nb.txt ${says('tool')}`);
-        break;
-      case 'completed':
-        break;
-    }
-    native.message(says('answer')).usage(usage).completed();
   }
 
   /** Asks what the engine shows, as an attempt does that is aborted before its turn: it leaves nothing behind. */
@@ -269,13 +233,7 @@ export class HostSession {
   /** What is said in a turn, by default. */
   says(turn: number, speaker: Speaker): string {
     const word = this.mark(turn, speaker);
-    const sentences: Readonly<Record<Speaker, string>> = {
-      user: `${word} Please tell me what the weather is like in the harbour of town number ${turn}.`,
-      answer: `${word} In town number ${turn} the sun shines on the harbour and the wind is low.`,
-      tool: `${word} measured at the harbour`,
-      partial: `${word} In town number ${turn} the sun`,
-    };
-    return sentences[speaker];
+    return sentencesOf(turn, word)[speaker];
   }
 
   async #attempt(prompt: string, options: TurnOptions): Promise<AttemptRun> {
@@ -336,6 +294,7 @@ export class HostSession {
         }
       },
       ends: (call) => this.#onEnd(call),
+      reloads: () => void this.steps.push(LOADED_ANEW),
     };
     this.#recorder.listener = listener;
   }
@@ -382,19 +341,3 @@ function attemptIdOf(session: number, day: number, attempt: number): string {
 function contentOf(message: unknown): unknown {
   return isRecord(message) ? message['content'] : undefined;
 }
-
-/** A question that begins with it ends the turn. */
-const WAIT = 'wait for';
-
-/** The tool that turns of an examination call. */
-const OWN_TOOLS: readonly HostTool[] = [
-  {
-    name: 'lookup',
-    description: 'Looks something up, or waits for it.',
-    parameters: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
-    execute({ question }) {
-      const asked = String(question);
-      return asked.startsWith(WAIT) ? { text: `Waiting: ${asked}`, yield: true } : `Result of ${asked}`;
-    },
-  },
-];

@@ -1,12 +1,6 @@
 /** One line of a source, or two, written wrongly. */
 export interface ActorEdit {
-  kind:
-    | 'await dropped'
-    | 'call dropped'
-    | 'slot not written'
-    | 'order swapped'
-    | 'early exit dropped'
-    | 'condition negated';
+  kind: 'await dropped' | 'order swapped';
   /** What, in words: `await tellEnd(record, signal) dropped`. */
   change: string;
   /** The whole source with it. */
@@ -27,11 +21,7 @@ const CALL = /^[\w.#?]+\(.*\);$/;
 const SLOT = /^(?:delete [\w.#]*slots\.\w+|[\w.#]*slots\.\w+ (?:\?\?)?= .+);$/;
 const FIELD = /^this\.#?\w+ = .+;$/;
 const CONSTANT = /^const (?:(\w+)|\{ (.+) \}|\[(.+)\]) = await .+;$/;
-const EXIT = /^if \(.+\) (?:return|throw|continue|break)\b.*;$/;
-const CONDITION = /^(?:\} else )?if \(/;
 const AWAIT_IF = /^if \(.+\) await .+;$/;
-/** What cannot be, and is refused all the same. */
-const DEFENCE = /throw new AttemptError\('internal'/;
 
 function closes(text: string): boolean {
   let open = 0;
@@ -56,13 +46,9 @@ function statementLines(source: string): Line[] {
   return found;
 }
 
-const isDroppable = ({ text }: Line): boolean =>
+/** A statement that needs nothing around it. */
+const isPlain = ({ text }: Line): boolean =>
   closes(text) && !TELLING.test(text) && [AWAIT, CALL, SLOT, FIELD].some((form) => form.test(text));
-
-function kindOf({ text }: Line): ActorEdit['kind'] {
-  if (AWAIT.test(text)) return 'await dropped';
-  return CALL.test(text) ? 'call dropped' : 'slot not written';
-}
 
 /** Names that a statement makes. */
 function made({ text }: Line): string[] {
@@ -76,25 +62,13 @@ function canSwap(first: Line, second: Line): boolean {
   const waits = ({ text }: Line) => closes(text) && [AWAIT, CONSTANT, AWAIT_IF].some((form) => form.test(text));
   return (
     first.indent === second.indent &&
-    both.every((line) => isDroppable(line) || waits(line)) &&
+    both.every((line) => isPlain(line) || waits(line)) &&
     both.some(waits) &&
     !made(first).some((name) => new RegExp(`\\b${name}\\b`).test(second.text))
   );
 }
 
 const said = (text: string): string => text.replace(/;$/, '');
-
-/** The condition of an `if` and what stands around it; null when it goes over more than a line. */
-function conditionOf(text: string): { head: string; condition: string; rest: string } | null {
-  const from = text.indexOf('(') + 1;
-  let open = 1;
-  for (let at = from; at < text.length; at += 1) {
-    if (text[at] === '(') open += 1;
-    if (text[at] === ')') open -= 1;
-    if (open === 0) return { head: text.slice(0, from), condition: text.slice(from, at), rest: text.slice(at) };
-  }
-  return null;
-}
 
 /** What can be wrong in the order of a source's work: one fault each, in the order of the lines. */
 export function actorEdits(source: string): ActorEdit[] {
@@ -111,20 +85,11 @@ export function actorEdits(source: string): ActorEdit[] {
   const found = statementLines(source);
   for (const [index, line] of found.entries()) {
     const { text } = line;
-    if (isDroppable(line)) add(kindOf(line), `${said(text)} dropped`, [line], ['']);
+    if (AWAIT.test(text) && isPlain(line)) add('await dropped', `${said(text)} dropped`, [line], ['']);
     const next = found[index + 1];
     if (next !== undefined && canSwap(line, next)) {
       add('order swapped', `${said(next.text)} before ${said(text)}`, [line, next], [next.text, text]);
     }
-    if (!CONDITION.test(text)) continue;
-    if (EXIT.test(text) && closes(text)) {
-      if (!DEFENCE.test(text)) add('early exit dropped', `${said(text)} dropped`, [line], ['']);
-      continue;
-    }
-    const parts = conditionOf(text);
-    if (parts === null) continue;
-    const { head, condition, rest } = parts;
-    add('condition negated', `if (${condition}) negated`, [line], [`${head}!(${condition})${rest}`]);
   }
   return edits;
 }

@@ -6,7 +6,7 @@ import { actorEdits } from './actor-edits.ts';
 import { forcedSteps } from './actor-paths.ts';
 import type { Mutant, Verdict } from './mutant.ts';
 
-/** The files of `src/attempt` whose work has an order. */
+/** The files of `src/attempt` in which the order of work shows at the ports. */
 const FILES = [
   'bootstrap',
   'recovering',
@@ -15,18 +15,12 @@ const FILES = [
   'hook-build',
   'thread-start',
   'turning',
-  'native-turn',
   'turn-started',
   'mirroring',
   'finalizing',
   'maintaining',
   'compacting',
-  'native-compaction',
   'agent-end',
-  'settling',
-  'hook-calls',
-  'write-hooks',
-  'run-attempt',
 ];
 
 /** Milliseconds after which a mutant counts as one that hangs. */

@@ -13,7 +13,7 @@ export interface ActorPath {
   variant: number;
 }
 
-const INPUTS = ['turn bootstrap+maintain+compact', 'turn none', 'compact bootstrap+maintain+compact', 'compact none'];
+const INPUTS = ['turn bootstrap+maintain+compact', 'compact bootstrap+maintain+compact'];
 
 /** The paths that mutants of the work of an attempt are led along, those first that find most. */
 export function actorPaths(): ActorPath[] {

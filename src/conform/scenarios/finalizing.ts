@@ -1,4 +1,3 @@
-import { LOADED_ANEW } from '../bench.ts';
 import { isRecord } from '../data.ts';
 import { occurrences, textsOf } from '../marks.ts';
 import type { RecordedCall } from '../recorder.ts';
@@ -70,7 +69,7 @@ const committedAgain: Scenario = {
       const { turn } = await session.turn();
       const first = session.lastCall('commitTurn');
       if (first?.end !== 'answered') return bench.verdicts.notExercised('commit-idempotent', UNANSWERED);
-      if (isReloaded) await reload(bench, session);
+      if (isReloaded) await bench.recorder.restart();
       const before = await session.ask();
       const again = await bench.tolerating(() => session.call('commitTurn', first.params));
       bench.verdicts.judge(
@@ -98,11 +97,6 @@ export async function repeatFault(
       return bench.finding(session, expected, `the ${whose} of the turn is then there ${messages} times`);
   }
   return null;
-}
-
-async function reload(bench: Parameters<Scenario['run']>[0], session: HostSession): Promise<void> {
-  await bench.recorder.restart();
-  session.steps.push(LOADED_ANEW);
 }
 
 const refusedCommit: Scenario = {

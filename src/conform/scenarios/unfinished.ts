@@ -1,6 +1,7 @@
 import type { EngineMethod } from '../../engine/call-engine.ts';
 import type { Bench } from '../bench.ts';
-import type { AttemptRun, HostSession, TurnKind, TurnOptions } from '../session.ts';
+import type { TurnKind } from '../native-turns.ts';
+import type { AttemptRun, HostSession, TurnOptions } from '../session.ts';
 import type { Finding } from '../verdicts.ts';
 import { judgeTurn, type Scenario, turnFault, UNANSWERED } from './scenario.ts';
 

@@ -5,7 +5,7 @@ import {
   type OpenOutput,
 } from '../../../machines/attempt-types.ts';
 import type { ContextEngine } from '../../engine/contract.ts';
-import type { HostTool, SessionStore, ThreadBinding, TurnIntent } from '../../ports.ts';
+import type { HookName, HostTool, SessionStore, ThreadBinding, TurnIntent } from '../../ports.ts';
 import { toolFingerprint } from '../../tools/fingerprint.ts';
 import { quiet } from '../controlled/clock.ts';
 import { DURABLE_INFO, type OptionalMethod, scriptedEngine } from '../controlled/engine.ts';
@@ -70,6 +70,15 @@ export interface Scene {
 export const DIRECTED_PROMPT = 'directed prompt';
 /** What the hook of a directed run puts around the prompt and behind the instructions. */
 export const DIRECTED_HOOK = { prependContext: 'from a hook', appendSystemContext: 'rule of a hook' } as const;
+/** The hooks that are registered. */
+const DIRECTED_HOOKS: readonly HookName[] = [
+  'before_prompt_build',
+  'llm_input',
+  'llm_output',
+  'agent_end',
+  'before_compaction',
+  'after_compaction',
+];
 export const DIRECTED_ADDITION = 'rule of the engine';
 /** Id of the native thread that the session of a directed run is bound to. */
 export const BOUND_THREAD = 'thread-9';
@@ -104,6 +113,7 @@ export function createScene(path: Path, options: SceneOptions, runId: string): S
     intent: opened?.journalOpen === true ? BROKEN_OFF : null,
     engine: facts === null || methods === null ? null : engineSetup(path, facts, methods),
     promptBuild: DIRECTED_HOOK,
+    hooks: DIRECTED_HOOKS,
     codex: { turns: [(turn) => scene.turnPlay(turn)], interruptible: false },
   });
   const { script } = controlled;

@@ -49,7 +49,13 @@ export const WORK_PLANS: Readonly<Record<string, WorkPlan>> = {
         { 'codex.connect': broken },
         { 'journal.clear': broken },
       ]),
-    hangs: () => ['codex.thread/read', 'transcript.read', 'codex.connect'],
+    // A real app-server may know nothing of the turn: then there is nothing to write.
+    hangs: ({ patience }) => [
+      'codex.thread/read',
+      'transcript.read',
+      'codex.connect',
+      ...(patience === undefined ? ['transcript.append'] : []),
+    ],
   },
   drainOutbox: {
     error: ({ durable, pick }) =>

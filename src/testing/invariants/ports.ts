@@ -6,50 +6,28 @@ import type { ControlledCall } from '../controlled/script.ts';
 import type { DirectedRun } from '../director/execute.ts';
 import { DIRECTED_ADDITION, DIRECTED_HOOK, DIRECTED_PROMPT } from '../director/scene.ts';
 import { finalState, stepsTaken, visits } from './invariant.ts';
+import { keptInvariants } from './kept.ts';
+import {
+  before,
+  FINALIZERS,
+  fields,
+  finalizers,
+  hookEvent,
+  indexOf,
+  inputText,
+  isPrompt,
+  named,
+  type PortInvariant,
+  took,
+  turned,
+  turnMessages,
+} from './port-calls.ts';
 
-/** A sentence of the specification about what an attempt does to its ports, and what it comes to. */
-export interface PortInvariant {
-  spec: string;
-  says: string;
-  holds(run: DirectedRun): boolean;
-}
+export type { PortInvariant } from './port-calls.ts';
 
 /** The invariants that a directed run breaks, as `spec: sentence`. */
 export const portViolations = (run: DirectedRun): string[] =>
   portInvariants.filter((invariant) => !invariant.holds(run)).map(({ spec, says }) => `${spec}: ${says}`);
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const fields = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
-const named = (run: DirectedRun, ...names: string[]): ControlledCall[] =>
-  run.calls.filter(({ name }) => names.includes(name));
-const indexOf = (run: DirectedRun, ...names: string[]): number =>
-  run.calls.findIndex(({ name }) => names.includes(name));
-const took = (run: DirectedRun, ...labels: string[]): boolean =>
-  stepsTaken(run).some(({ label }) => labels.includes(label));
-const turned = (run: DirectedRun): boolean => visits(run).includes('turning');
-const textOf = (content: unknown): string =>
-  (Array.isArray(content) ? content : []).map((part) => String(fields(part)['text'] ?? '')).join('');
-/** `a` before `b` whenever both are there. */
-const before = (a: number, b: number): boolean => a === -1 || b === -1 || a < b;
-
-const FINALIZERS = ['commitTurn', 'afterTurn', 'ingestBatch', 'ingest'] as const;
-const finalizers = (run: DirectedRun): ControlledCall[] =>
-  named(run, ...FINALIZERS.map((method) => `engine.${method}`));
-const hookEvent = ({ params }: ControlledCall): Fields => fields(fields(params)['event']);
-const inputText = (call: ControlledCall | undefined): string => textOf(fields(call?.params)['input']);
-const isPrompt = (message: AgentMessage | undefined): boolean =>
-  message?.role === 'user' && textOf(message.content) === DIRECTED_PROMPT;
-
-/** The messages that an engine was given for the turn itself, whatever its finalizer; null: none was called. */
-function turnMessages(run: DirectedRun): AgentMessage[] | null {
-  const calls = finalizers(run);
-  const [first] = calls;
-  if (first === undefined) return null;
-  const { messages, prePromptMessageCount, message } = fields(first.params);
-  if (message !== undefined) return calls.map(({ params }) => fields(params)['message'] as AgentMessage);
-  return (messages as AgentMessage[]).slice(typeof prePromptMessageCount === 'number' ? prePromptMessageCount : 0);
-}
 
 /** Index of the first call that was made after the first ABORT; null: there was no ABORT. */
 function afterAbort(run: DirectedRun): number | null {
@@ -322,4 +300,5 @@ export const portInvariants: readonly PortInvariant[] = [
       return open.length === 0;
     },
   },
+  ...keptInvariants,
 ];
