@@ -27,6 +27,8 @@ export interface RecordedCall {
   stallMs: number;
   /** `availableTools` was used in ways that only an array has. */
   toolsTakenForArray: boolean;
+  /** Milliseconds since the epoch. */
+  endedAt: number;
   /** What `assemble` answered when it was asked the same again at once; null: it was not asked, or not answered. */
   again: { answer: unknown } | null;
 }
@@ -201,9 +203,12 @@ export class Recorder {
   /** The last of at most three equal questions, as soon as one gets the answer of the one before. */
   async #askAgain(first: RecordedCall): Promise<{ answer: unknown } | null> {
     let before = first.answer;
+    let answeredAt = first.endedAt;
     for (let tries = 1; ; tries += 1) {
-      nextMillisecond();
+      // A clock in the answer shows when it has gone on. A timer would wait longer.
+      while (Date.now() === answeredAt);
       const next = await this.#forward('assemble', first.params);
+      answeredAt = next.endedAt;
       if (next.end !== 'answered') return null;
       if (difference(before, next.answer) === null) return { answer: first.answer };
       if (tries === TRIES) return { answer: next.answer };
@@ -221,6 +226,7 @@ export class Recorder {
       changed: null,
       stallMs: 0,
       toolsTakenForArray: false,
+      endedAt: Date.now(),
       again: null,
     };
     if (this.#hung.has(method)) return call;
@@ -245,6 +251,7 @@ export class Recorder {
       if (isLate) this.#hung.add(method);
     } finally {
       call.stallMs = Math.round(watch.stop());
+      call.endedAt = Date.now();
     }
     call.changed = difference(params, own);
     call.toolsTakenForArray = tools?.takenForArray ?? false;
@@ -269,12 +276,6 @@ export class Recorder {
 }
 
 class LateError extends Error {}
-
-/** A clock in the answer shows when it has gone on. A timer would wait longer. */
-function nextMillisecond(): void {
-  const now = Date.now();
-  while (Date.now() === now);
-}
 
 function isAborted(signal: unknown): boolean {
   return signal instanceof AbortSignal && signal.aborted;

@@ -31,38 +31,45 @@ const idsOf = (report: ConformReport, verdict: string): string[] =>
 const planted = (fault: string, more: readonly string[] = ['--limit', '0.001']): Promise<CliEnd> =>
   run([FIXTURE, '--json', '--engine-config', JSON.stringify({ fault }), ...more]);
 
-describe('codex-attempt conform', () => {
-  it('drives the example through every path of it, finds nothing broken, and leaves nothing behind', async () => {
-    const end = await run(['example', '--json']);
-    expect(end).toMatchObject({ code: 0, stderr: '' });
-    const report = reportOf(end);
-    expect(report).toEqual({
-      type: 'conform',
-      ok: true,
-      engine: {
-        id: 'window',
-        name: 'Sliding window with digest',
-        version: '1',
-        source: 'example',
-        finalizer: 'commitTurn',
-        methods: ['bootstrap', 'ingestBatch', 'commitTurn', 'maintain'],
-      },
-      clauses: expect.any(Array),
-      paths: { total: expect.any(Number), driven: expect.any(Number), leftOut: 0 },
-      calls: expect.any(Number),
-      longestStallMs: expect.any(Number),
-    });
-    expect(report.clauses.map(({ id, title, spec }) => ({ id, title, spec }))).toEqual(CLAUSES);
-    expect(idsOf(report, 'broken')).toEqual([]);
-    expect(idsOf(report, 'not-exercised')).toEqual(['epoch', 'dispose']);
-    // The others need a compaction that finds something, or nothing, where this engine does not.
-    expect(report.paths.total).toBeGreaterThan(250);
-    expect(report.paths.total - report.paths.driven).toBeLessThan(10);
-    expect((await readdir(bench.folder)).sort()).toEqual(['codex-home', 'tmp']);
-    expect(await readdir(bench.at('tmp'))).toEqual([]);
-  });
+/** All paths take ten to twenty seconds on a machine that does nothing else. */
+const ALL_PATHS = { timeout: 180_000 };
 
-  it('an engine with a planted fault breaks its clause and nothing else, on all paths', async () => {
+describe('codex-attempt conform', () => {
+  it(
+    'drives the example through every path of it, finds nothing broken, and leaves nothing behind',
+    ALL_PATHS,
+    async () => {
+      const end = await run(['example', '--json']);
+      expect(end).toMatchObject({ code: 0, stderr: '' });
+      const report = reportOf(end);
+      expect(report).toEqual({
+        type: 'conform',
+        ok: true,
+        engine: {
+          id: 'window',
+          name: 'Sliding window with digest',
+          version: '1',
+          source: 'example',
+          finalizer: 'commitTurn',
+          methods: ['bootstrap', 'ingestBatch', 'commitTurn', 'maintain'],
+        },
+        clauses: expect.any(Array),
+        paths: { total: expect.any(Number), driven: expect.any(Number), leftOut: 0 },
+        calls: expect.any(Number),
+        longestStallMs: expect.any(Number),
+      });
+      expect(report.clauses.map(({ id, title, spec }) => ({ id, title, spec }))).toEqual(CLAUSES);
+      expect(idsOf(report, 'broken')).toEqual([]);
+      expect(idsOf(report, 'not-exercised')).toEqual(['epoch', 'dispose']);
+      // The others need a compaction that finds something, or nothing, where this engine does not.
+      expect(report.paths.total).toBeGreaterThan(250);
+      expect(report.paths.total - report.paths.driven).toBeLessThan(10);
+      expect((await readdir(bench.folder)).sort()).toEqual(['codex-home', 'tmp']);
+      expect(await readdir(bench.at('tmp'))).toEqual([]);
+    },
+  );
+
+  it('an engine with a planted fault breaks its clause and nothing else, on all paths', ALL_PATHS, async () => {
     const end = await planted('no-ledger', []);
     expect(end).toMatchObject({ code: 1, stderr: '' });
     const report = reportOf(end);

@@ -92,6 +92,7 @@ describe('one call', () => {
     changed: null,
     stallMs: 0,
     toolsTakenForArray: false,
+    endedAt: 0,
     again: null,
   };
 

@@ -47,13 +47,20 @@ const sample: [kind: string, name: string, killedBy: string, invariants: string]
   ['start value changed', 'turn: context: replaySafe is false at the start', 'table', 'K1'],
   ['initial state changed', 'app-server: (root): begins in ready', 'table', '2.7'],
   ['final state opened', 'app-server: stopped: no longer final', 'table', 'C1 E3 G3'],
+  ['await dropped', 'actors: turning.ts: await keepIntent(record, turn, signal) dropped', 'invariants', 'design 2'],
 ];
 
 describe('the mutants', () => {
   it('are more than 300, made of every machine, with names of their own', () => {
     expect(mutants.length).toBeGreaterThan(300);
     expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);
-    expect([...new Set(mutants.map(({ group }) => group))]).toEqual(['attempt', 'turn', 'compaction', 'app-server']);
+    expect([...new Set(mutants.map(({ group }) => group))]).toEqual([
+      'attempt',
+      'turn',
+      'compaction',
+      'app-server',
+      'actors',
+    ]);
   });
 
   it('are the same on every making', async () => {

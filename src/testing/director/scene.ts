@@ -97,7 +97,7 @@ export function createScene(path: Path, options: SceneOptions, runId: string): S
   let picked = 0;
   const pick: Scene['pick'] = (ways) => {
     picked += 1;
-    return ways[(variant + picked) % ways.length] ?? ways[0];
+    return ways[mixed(variant, picked) % ways.length] ?? ways[0];
   };
   const facts = inputOf(path).engine;
   const methods = facts === null ? null : methodsOf(path, facts, pick);
@@ -141,6 +141,13 @@ export function createScene(path: Path, options: SceneOptions, runId: string): S
     pick,
   };
   return scene;
+}
+
+/** A number that two choices in a row have nothing to do with each other by. Equal for equal arguments. */
+function mixed(variant: number, picked: number): number {
+  let hash = Math.imul(variant + 1, 0x9e3779b1) ^ Math.imul(picked, 0x85ebca77);
+  hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae3d);
+  return (hash ^ (hash >>> 13)) >>> 0;
 }
 
 /** The params of a path's attempt. */

@@ -126,11 +126,10 @@ export const keptInvariants: readonly PortInvariant[] = [
       at(run, 'codex.turn/start').every((index) => {
         const earlier = run.calls.slice(0, index);
         const told = earlier.findLastIndex(({ name }) => name === 'hook.llm_input');
+        const resumed = earlier.findLastIndex(({ name }) => name === 'codex.thread/resume');
         const given = earlier.findLastIndex(({ name }) => name === 'codex.thread/inject_items');
         const knows = fields(fields(run.calls[told]?.params)['context'])['threadId'];
-        return (
-          knows === threadOf(run.calls[index]?.params) && given < Math.max(told, given === told + 1 ? index : told)
-        );
+        return knows === threadOf(run.calls[index]?.params) && (given < resumed || given === -1 || given > told);
       }),
   },
   {
