@@ -1,32 +1,5 @@
 /** Plain data as the oracles compare it. */
 
-/** A deep copy of arrays, plain objects and sets; everything else (functions, signals) is passed on. */
-export function copyOf(value: unknown, seen = new Map<object, unknown>()): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const known = seen.get(value);
-  if (known !== undefined) return known;
-  if (Array.isArray(value)) {
-    const copy: unknown[] = [];
-    seen.set(value, copy);
-    for (const item of value as unknown[]) copy.push(copyOf(item, seen));
-    return copy;
-  }
-  if (value instanceof Set) return new Set(value);
-  if (!isPlain(value)) return value;
-  const copy: Record<string, unknown> = {};
-  seen.set(value, copy);
-  for (const [key, member] of Object.entries(value)) {
-    // Defined, not assigned: a key called __proto__ stays a key.
-    Object.defineProperty(copy, key, {
-      value: copyOf(member, seen),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
-  return copy;
-}
-
 /** Equal data gives equal text, whatever the order of its keys. What is no data is named by its kind. Total. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value, [])) ?? 'undefined';

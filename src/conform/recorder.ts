@@ -1,11 +1,12 @@
 import type { EngineMethod } from '../engine/call-engine.ts';
 import type { CompletionFunction, ContextEngine, EngineInfo } from '../engine/contract.ts';
+import { copyOf } from '../engine/copy-of.ts';
 import { watchEventLoop } from '../engine/event-loop.ts';
 import type { LoadedEngine } from '../engine/load.ts';
 import { messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import type { Hooks, HostTool } from '../ports.ts';
-import { copyOf, difference } from './data.ts';
+import { difference } from './data.ts';
 import { ToolSet } from './tool-set.ts';
 
 /** How a call ended. `given-up`: the host had aborted it before it ended; `refused`: the method has hung before. */

@@ -1,5 +1,6 @@
 import { AttemptError, messageOf } from '../errors.ts';
 import type { ContextEngine } from './contract.ts';
+import { copyOf } from './copy-of.ts';
 import { watchEventLoop } from './event-loop.ts';
 import { filterHostParams } from './host-params.ts';
 
@@ -49,7 +50,7 @@ export async function callEngine(call: EngineCall): Promise<unknown> {
   const implementation: unknown = engine[method];
   if (typeof implementation !== 'function') throw failed(call, `${name} has no ${method}()`);
   if (signal?.aborted === true) throw givenUp(call, name);
-  const params = ownCopy(filterHostParams(engine.info, { ...call.params, abortSignal: signal }));
+  const params = copyOf(filterHostParams(engine.info, { ...call.params, abortSignal: signal }));
   const watch = watchEventLoop();
   try {
     return await untilAborted(call, name, async () => Reflect.apply(implementation, engine, [params]));
@@ -97,32 +98,4 @@ function givenUp(call: EngineCall, name: string): AttemptError {
 
 export function redacted(voice: EngineVoice, text: string): string {
   return voice.redact === undefined ? text : voice.redact(text);
-}
-
-/** A deep copy of arrays and plain objects; sets are copied, everything else (functions, signals) is passed on. */
-function ownCopy(value: unknown, seen = new Map<object, unknown>()): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const known = seen.get(value);
-  if (known !== undefined) return known;
-  if (Array.isArray(value)) {
-    const copy: unknown[] = [];
-    seen.set(value, copy);
-    for (const item of value as unknown[]) copy.push(ownCopy(item, seen));
-    return copy;
-  }
-  if (value instanceof Set) return new Set(value);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  const copy: Record<string, unknown> = {};
-  seen.set(value, copy);
-  for (const [key, item] of Object.entries(value)) {
-    // Defined, not assigned: a key called __proto__ stays a key.
-    Object.defineProperty(copy, key, {
-      value: ownCopy(item, seen),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
-  return copy;
 }

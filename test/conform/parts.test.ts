@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { checkCall, pairFault } from '../../src/conform/checks.ts';
-import { canonical, copyOf, difference, excerpt } from '../../src/conform/data.ts';
+import { canonical, difference, excerpt } from '../../src/conform/data.ts';
 import { isolatedEnvironment } from '../../src/conform/environment.ts';
 import { enginePaths, stepText } from '../../src/conform/paths.ts';
 import type { RecordedCall } from '../../src/conform/recorder.ts';
 import { clauseReports, mergeStates, reportText } from '../../src/conform/report.ts';
 import { ToolSet } from '../../src/conform/tool-set.ts';
 import { type ClauseState, Verdicts } from '../../src/conform/verdicts.ts';
+import { copyOf } from '../../src/engine/copy-of.ts';
 import { userRow } from '../../src/testing/controlled/messages.ts';
 
 describe('data', () => {
