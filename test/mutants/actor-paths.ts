@@ -59,11 +59,11 @@ function judge(run: DirectedRun, forced: readonly string[]): Verdict {
 }
 
 /** What the paths find in the product as it is loaded here. `forced`: what `forcedSteps` says. */
-export async function findingOf(forced: readonly (readonly string[])[]): Promise<Verdict & { at?: number }> {
+export async function findingOf(forced: readonly (readonly string[])[]): Promise<Verdict> {
   const execute = createDirectedExecutor(attemptSuite);
   for (const [index, { path, variant }] of actorPaths().entries()) {
     const verdict = judge(await execute(path, { variant }), forced[index] ?? []);
-    if (verdict.killedBy !== null) return { ...verdict, at: index };
+    if (verdict.killedBy !== null) return verdict;
   }
   return { killedBy: null, why: '', invariants: [] };
 }
