@@ -30,6 +30,16 @@ describe('the package', () => {
     expect((required as string[]).filter((key) => key !== '__esModule')).toEqual(imported);
   });
 
+  it('exports what the page on testing lists', async () => {
+    const page = readFileSync(`${root}docs/testing.md`, 'utf8');
+    const table = page.slice(page.indexOf('| export | |'), page.indexOf('## `@xstate/test`'));
+    const rows = table.split('\n').map((line) => line.split('|')[1] ?? '');
+    const listed = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? ''));
+    expect(listed.length).toBeGreaterThan(30);
+    const exported = Object.keys(await import('../../src/testing/index.ts'));
+    expect(listed.filter((name) => !exported.includes(name))).toEqual([]);
+  });
+
   it('names every entry', () => {
     expect(Object.keys(manifest.exports)).toEqual(['.', './machines', './engine', './testing', './package.json']);
   });

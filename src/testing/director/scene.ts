@@ -1,3 +1,11 @@
+/**
+ * Words of this folder. A *scene* is every port of one run, under control. The *director* leads the real work of an
+ * attempt along a path: it holds the work of each state, sets the ports by the *work plan* of its actor, and lets it go.
+ * A *play* does the same for a machine inside the attempt (turn, compaction); where that cannot end as the path says, a
+ * *stand-in* ends in its place. What no port can bring about is *forced*, in lists *made up*. A *stage* is a scene with
+ * its plays: tests have one with the real app-server.
+ */
+
 import {
   type AttemptInput,
   defaultBudgets,
