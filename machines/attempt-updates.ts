@@ -3,6 +3,7 @@
  * running that nobody ends (xstate issue 5153).
  */
 import type { ActorName, AttemptContext, AttemptEvent, AttemptOutputs, MaintenanceReport } from './attempt-types.ts';
+import type { CompactionBudgets } from './compaction.ts';
 import { faultOf, type TurnFault } from './turn.ts';
 
 export interface UpdateArgs {
@@ -160,17 +161,27 @@ export const maintenanceTimedOut = (args: UpdateArgs): Update => ({
 
 export const maintenanceAborted = (): Update => ({ maintenance: { ran: false, reason: 'aborted' }, stop: 'abort' });
 
+/** The budgets that a compaction bounds itself by. */
+export const compactionBudgets = ({
+  compact,
+  maintain,
+  threadStart,
+  graceInterrupt,
+}: AttemptContext['budgets']): CompactionBudgets => ({ compact, maintain, threadStart, graceInterrupt });
+
 export function rememberCompaction({ context, event }: UpdateArgs): Update {
   const output = outputOf(event, 'compaction');
   if (output === undefined) return {};
-  const failed = output.compaction === 'failed';
+  const { compaction, cause } = output;
+  // After an overflow the cause stays the overflow (spec K4): why no room was made is noted beside it.
+  const beside = context.request === 'turn' && cause !== null && context.stop === null ? [cause] : [];
   return {
-    compaction: output.compaction,
-    // A deadline was first: the failure that follows from the interrupt is not the cause.
-    ...(failed && context.request === 'compact' ? { cause: context.cause ?? output.cause } : {}),
-    ...(failed && output.cause !== null && context.request === 'turn' && context.stop === null
-      ? degrade(context, 'compacting', output.cause)
-      : {}),
+    compaction,
+    degraded: [
+      ...context.degraded,
+      ...[...output.degraded, ...beside].map((fault) => ({ state: 'compacting', ...fault })),
+    ],
+    ...(context.request === 'compact' ? { cause } : {}),
   };
 }
 
@@ -178,27 +189,14 @@ export function compactionBroke(args: UpdateArgs): Update {
   const fault = errorOf(args.event);
   return {
     compaction: 'failed',
-    ...(args.context.request === 'compact'
-      ? { cause: args.context.cause ?? fault }
-      : degrade(args.context, 'compacting', fault)),
+    ...(args.context.request === 'compact' ? { cause: fault } : degrade(args.context, 'compacting', fault)),
   };
 }
-
-export function compactionTimedOut({ context }: UpdateArgs): Update {
-  const fault = budgetFault('compact', context.budgets.compact);
-  return {
-    stop: 'deadline',
-    ...(context.request === 'compact' ? { cause: fault } : degrade(context, 'compacting', fault)),
-  };
-}
-
-export const compactionUninterrupted = (): Update => ({ compaction: 'failed' });
 
 /** The engine made room: the same prompt goes to a fresh thread, once. */
 export const startOver = (): Update => ({ thread: 'start', cause: null, compaction: null });
 
 export const overflowStands = (): Update => ({ outcome: 'failed' });
 
-/** A compaction that won the race against its interrupt has no cause. */
 export const endCompleted = (): Update => ({ outcome: 'completed', cause: null });
 export const endFailed = (): Update => ({ outcome: 'failed' });

@@ -34,7 +34,19 @@ describe('the machines', () => {
 
   it.each([
     ['turn', ['requesting', 'running', 'interrupting', 'draining', 'settled'], ['settled']],
-    ['compaction', ['deciding', 'engine-compacting', 'native-running', 'interrupting', 'settled'], ['settled']],
+    [
+      'compaction',
+      [
+        'deciding',
+        'engine-compacting',
+        'engine-maintaining',
+        'native-requested',
+        'native-running',
+        'interrupting',
+        'settled',
+      ],
+      ['settled'],
+    ],
     ['app-server', ['starting', 'ready', 'draining', 'stopped', 'crashed'], ['stopped', 'crashed']],
   ])('%s has these states and finals', (name, states, finals) => {
     const root = suites.find((suite) => suite.name === name)?.machine.root;

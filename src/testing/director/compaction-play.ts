@@ -2,14 +2,15 @@ import type { AnyActorLogic } from 'xstate';
 import type { CompactionInput } from '../../../machines/compaction.ts';
 import { stateMachines } from '../../attempt/actors.ts';
 import { refusal } from '../controlled/codex.ts';
-import { type Gate, gate } from '../controlled/script.ts';
+import { type Gate, gate, hang } from '../controlled/script.ts';
 import type { PathStep } from '../paths/suite.ts';
 import type { ChildPlay, Stand } from './child-play.ts';
+import { nativeNotices } from './native-notices.ts';
 import type { Scene } from './scene.ts';
 
 /** What becomes of one compaction on a path. */
 interface Course {
-  /** The label of its end, or null when it is cut short by a grace. */
+  /** The label of its end; null when the path ends before. */
   end: string | null;
   stopped: boolean;
   /** Nothing lies between the stop and the end. */
@@ -27,70 +28,76 @@ function courseOf(steps: readonly PathStep[], from: number): Course {
 }
 
 /**
- * Whether the real machine can take this course. While the engine compacts, a stop ends it at once; it is to be in the
- * native compaction to be interrupted. A native result that comes after the interrupt is not taken.
+ * Whether the real machine can take this course. While the engine compacts or maintains itself, a stop ends it at once;
+ * only a native compaction is waited for, and may have been done before the interrupt came.
  */
-function canHappen({ end, stopped, endsAtOnce }: Course, { ownsCompaction, nativeWanted }: CompactionInput): boolean {
+function canHappen({ end, stopped, endsAtOnce }: Course, input: CompactionInput): boolean {
+  const { ownsCompaction, maintains, nativeWanted } = input;
   if (end === 'error compaction') return false;
   if (!ownsCompaction && !nativeWanted) return end === 'done compaction: failed' && !stopped;
-  if (!stopped) {
-    if (end === 'done compaction: failed') return true;
-    if (ownsCompaction) return end !== 'done compaction: native';
-    return end === 'done compaction: native';
-  }
-  if (end === 'done compaction: failed' && endsAtOnce) return true;
-  if (!nativeWanted) return false;
-  if (end === null || end === 'done compaction: failed') return true;
-  return ownsCompaction && end !== 'done compaction: native';
+  if (end === 'done compaction: failed') return !stopped || nativeWanted || endsAtOnce;
+  if (!ownsCompaction) return end === 'done compaction: native';
+  if (end === 'done compaction: native') return false;
+  if (!stopped || nativeWanted) return true;
+  return end === 'done compaction: engine' && maintains && endsAtOnce;
 }
 
-/** What the app-server does about a native compaction; the gate holds its request. */
+/** What the app-server does about a native compaction; the gates hold its request and `turn/interrupt`. */
 export interface NativeSide {
   compacts(request: Gate): void;
   fails(request: Gate): void;
-  /** The gate holds `turn/interrupt`. */
-  interrupted(interrupt: Gate): void;
+  /** It was told to stop, and does. */
+  stops(request: Gate, interrupt: Gate): void;
+  /** It was told to stop, and was done already. */
+  isDone(request: Gate, interrupt: Gate): void;
 }
 
 function controlledSide(scene: Scene): NativeSide {
   const { codex, script } = scene.controlled;
-  const turn = { id: 'compaction-1', status: 'completed', items: [] };
-  const item = { type: 'contextCompaction', id: 'compaction-item' };
-  const notify = (method: string, params: object): void =>
-    codex.clients.at(-1)?.notify(method, { threadId: scene.boundThread, ...params });
-  const started = (): void => notify('turn/started', { turn: { ...turn, status: 'inProgress' } });
+  const notices = () =>
+    nativeNotices((method, params) => codex.clients.at(-1)?.notify(method, params), scene.boundThread);
   return {
     compacts(request) {
       request.answer({});
-      setImmediate(() => {
-        started();
-        notify('item/completed', { turnId: turn.id, item });
-        notify('turn/completed', { turn });
-      });
+      setImmediate(notices().compacts);
     },
     fails: (request) =>
       scene.pick<() => void>([
         () => request.fail(refusal('cannot compact now')),
         () => {
           request.answer({});
-          setImmediate(() => {
-            started();
-            notify('turn/completed', { turn });
-          });
+          setImmediate(notices().endsWithoutItem);
         },
         // Once it is asked to compact: before that there may be no process yet.
         () => void script.called('codex.thread/compact/start').then(() => codex.clients.at(-1)?.end(1)),
       ])(),
-    interrupted: (interrupt) =>
+    stops: (request, interrupt) =>
       scene.pick<() => void>([
-        () => interrupt.fail(refusal('no active turn to interrupt')),
+        () => request.fail(refusal('cannot compact now')),
         () => {
+          const { begins, isInterrupted } = notices();
+          request.answer({});
           interrupt.answer({});
-          setImmediate(() => notify('turn/completed', { turn: { ...turn, status: 'interrupted' } }));
+          setImmediate(() => {
+            begins();
+            setImmediate(isInterrupted);
+          });
         },
       ])(),
+    isDone(request, interrupt) {
+      const { begins, compacts } = notices();
+      request.answer({});
+      interrupt.fail(refusal('no active turn to interrupt'));
+      setImmediate(() => {
+        begins();
+        setImmediate(compacts);
+      });
+    },
   };
 }
+
+/** Nobody compacts: there is no compaction yet, or something stands in its place. */
+const NOBODY: Pick<CompactionInput, 'ownsCompaction' | 'nativeWanted'> = { ownsCompaction: false, nativeWanted: false };
 
 /** The compactions of a path: engine and app-server play each so that it comes to what the path says. */
 export function compactionPlay(
@@ -100,7 +107,7 @@ export function compactionPlay(
 ): ChildPlay {
   const { script } = scene.controlled;
   let course: Course = { end: null, stopped: false, endsAtOnce: false };
-  let input: Pick<CompactionInput, 'ownsCompaction' | 'nativeWanted'> = { ownsCompaction: false, nativeWanted: false };
+  let input = NOBODY;
   let engine: Gate = gate();
   let native: Gate = gate();
   let interrupt: Gate = gate();
@@ -121,28 +128,38 @@ export function compactionPlay(
 
   return {
     begin(index, given): Stand {
-      input = given as CompactionInput;
+      const wanted = given as CompactionInput;
       course = courseOf(steps, index + 1);
-      if (!canHappen(course, input as CompactionInput)) return { forced: true };
+      const isForced = !canHappen(course, wanted);
+      input = isForced ? NOBODY : wanted;
+      if (isForced) return { forced: true };
       [engine, native, interrupt] = [gate(), gate(), gate()];
       script.plan('engine.compact', [engine.step]);
       script.plan('codex.thread/compact/start', [native.step]);
       script.plan('codex.turn/interrupt', [interrupt.step]);
+      // Without a native compaction only the engine's maintenance can be under way when the stop comes.
+      if (course.stopped && !wanted.nativeWanted && course.end === 'done compaction: engine')
+        script.plan('engine.maintain', [hang]);
       return { forced: false, logic: stateMachines.compaction as AnyActorLogic };
     },
     end({ label }) {
       if (course.stopped) {
-        return side.interrupted(interrupt);
+        const isDone = label === 'done compaction: native' || (input.ownsCompaction && scene.pick([true, false]));
+        if (isDone) side.isDone(native, interrupt);
+        else side.stops(native, interrupt);
+        return;
       }
       if (input.ownsCompaction) engineAnswers();
       if (label === 'done compaction: native') side.compacts(native);
       else if (input.nativeWanted && input.ownsCompaction) scene.pick([side.compacts, side.fails])(native);
       else if (input.nativeWanted) side.fails(native);
     },
-    prepareStop() {
-      // What is to be interrupted is the native compaction: the engine's is over by then.
-      const inEngine = course.end === 'done compaction: failed' && course.endsAtOnce;
-      if (input.ownsCompaction && input.nativeWanted && !inEngine) engineAnswers();
+    async prepareStop() {
+      const inEngine = input.ownsCompaction && course.end === 'done compaction: failed' && course.endsAtOnce;
+      if (inEngine) return;
+      if (input.ownsCompaction) engineAnswers();
+      // What is to be interrupted must have been asked for.
+      if (input.nativeWanted) await script.called('codex.thread/compact/start');
     },
   };
 }

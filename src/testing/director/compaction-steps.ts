@@ -1,28 +1,30 @@
 import { refusal } from '../controlled/codex.ts';
 import { gate } from '../controlled/script.ts';
+import { DUE } from '../paths/execute.ts';
+import { delayOf } from '../paths/suite.ts';
 import type { ChildSteps } from './child.ts';
+import { nativeNotices } from './native-notices.ts';
 import { BOUND_THREAD } from './scene.ts';
 import { createStandIn } from './stand-in.ts';
 
 /** The steps of the compaction machine, as the engine and the app-server bring them about. */
 export const compactionSteps: ChildSteps = (scene) => {
-  const { script } = scene.controlled;
-  const [engine, native, interrupt] = [gate(), gate(), gate()];
-  const notify = (method: string, params: object): void =>
-    scene.client.notify(method, { threadId: BOUND_THREAD, ...params });
-  const turn = { id: 'compaction-1', status: 'completed', items: [] };
-  const started = (): void => notify('turn/started', { turn: { ...turn, status: 'inProgress' } });
-  // The real work knows only that the thread was compacted, or a reason why not.
+  const { script, clock } = scene.controlled;
+  const [engine, maintenance, native, interrupt] = [gate(), gate(), gate(), gate()];
+  const codex = nativeNotices((method, params) => scene.client.notify(method, params), BOUND_THREAD);
+  // The real work waits for the end of the compaction as long as it is let.
   const standIn = createStandIn();
-  const isUnchanged = scene.path.steps.some(({ label }) => label === 'done compactNative: unchanged');
+  const breaks = scene.path.steps.some(({ label }) => label === 'error interruptNative');
   return {
-    held: isUnchanged ? { compactNative: standIn.logic } : {},
+    held: breaks ? { interruptNative: standIn.logic } : {},
     prepare() {
       script.plan('engine.compact', [engine.step]);
+      script.plan('engine.maintain', [maintenance.step]);
       script.plan('codex.thread/compact/start', [native.step]);
       script.plan('codex.turn/interrupt', [interrupt.step]);
     },
     take({ label, event }) {
+      if (delayOf({ label }) !== null) return clock.increment(DUE);
       switch (label) {
         case 'done compactEngine: compacted':
           return engine.answer({ ok: true, compacted: true });
@@ -30,28 +32,31 @@ export const compactionSteps: ChildSteps = (scene) => {
           return engine.answer({ ok: true, compacted: false });
         case 'error compactEngine':
           return engine.answer({ ok: false, compacted: false, reason: 'not now' });
-        case 'done compactNative: compacted':
-          native.answer({});
-          setImmediate(() => {
-            started();
-            notify('item/completed', { turnId: turn.id, item: { type: 'contextCompaction', id: 'item' } });
-            notify('turn/completed', { turn });
-          });
-          return;
-        case 'done compactNative: unchanged':
+        case 'done maintainEngine':
+          return maintenance.pass();
+        case 'error maintainEngine':
+          return maintenance.fail('it broke');
+        case 'done requestNative':
+          return native.answer({});
+        case 'error requestNative':
+          return native.fail(refusal('cannot compact now'));
+        case 'done awaitNative':
+          return codex.compacts();
+        case 'error awaitNative':
+          return codex.endsWithoutItem();
+        case 'done interruptNative: stopped':
+          interrupt.answer({});
+          codex.begins();
+          return void setImmediate(codex.isInterrupted);
+        case 'done interruptNative: too late':
+          interrupt.fail(refusal('no active turn to interrupt'));
+          codex.begins();
+          return void setImmediate(codex.compacts);
+        case 'error interruptNative':
           scene.madeUp();
           return standIn.end(event);
-        case 'error compactNative':
-          return native.fail(refusal('cannot compact now'));
-        case 'done interruptNative':
-          interrupt.answer({});
-          setImmediate(() => notify('turn/completed', { turn: { ...turn, status: 'interrupted' } }));
-          return;
-        case 'error interruptNative':
-          return interrupt.fail(refusal('no active turn to interrupt'));
-        case 'INTERRUPT abort':
-        case 'INTERRUPT deadline':
-          scene.stop ??= label === 'INTERRUPT abort' ? 'abort' : 'deadline';
+        case 'INTERRUPT':
+          scene.stop = 'abort';
           return scene.send(event);
         default:
           throw new Error(`no play for ${label}`);

@@ -184,7 +184,7 @@ function createAlarm() {
 /** Of what a real child machine was told, the part that only its parent says. */
 function byParent(invocation: Invocation): Invocation {
   const told = invocation.told.filter(
-    ({ event }) => event.type === 'INTERRUPT' && 'why' in event && event['why'] !== 'yield',
+    ({ event }) => event.type === 'INTERRUPT' && !('why' in event && event['why'] === 'yield'),
   );
   return { ...invocation, told };
 }

@@ -44,8 +44,8 @@ export interface SceneOptions {
   sessionKey?: string | undefined;
   /** How many turns the app-server had before: runs on one session must not have turns of the same name. Default 0. */
   turnsBefore?: number | undefined;
-  /** Resolves when nothing of an engine or a session of somebody else is under way. Default: at once. */
-  settled?: (() => Promise<void>) | undefined;
+  /** What an engine or a session of somebody else has under way, until it ends; null: nothing. Default: nothing. */
+  underWay?: (() => Promise<void> | null) | undefined;
 }
 
 /** Every port of one run, and what its plays must know. */
@@ -142,9 +142,11 @@ export function createScene(path: Path, options: SceneOptions, runId: string): S
     foreign: options.engine !== undefined,
     async rest() {
       await quiet();
-      if (options.settled === undefined) return;
-      await options.settled();
-      await quiet();
+      // One call may be made for what another came to.
+      for (let work = options.underWay?.(); work; work = options.underWay?.()) {
+        await work;
+        await quiet();
+      }
     },
     pick,
   };
@@ -180,9 +182,7 @@ export function directedBinding(path: Path, opened: OpenOutput | undefined): Thr
 
 /** A path that resumes, or has a native compaction to interrupt, needs a bound thread, whatever its first step says. */
 function isBound(path: Path, opened: OpenOutput | undefined): boolean {
-  const interrupts = path.steps.some(
-    ({ state, label }) => state === 'compacting.working' && ['ABORT', 'after compactBudget'].includes(label),
-  );
+  const interrupts = path.steps.some(({ state, label }) => state === 'compacting.working' && label === 'ABORT');
   return (
     opened?.bound === true ||
     resumes(path) ||

@@ -1,4 +1,5 @@
 import type { AttemptContext, AttemptInput, OpenOutput } from '../../../machines/attempt-types.ts';
+import type { CompactionInput } from '../../../machines/compaction.ts';
 import type { Run } from '../paths/walk.ts';
 import { finalContext, type Invariant, invoked, results, stepsTaken } from './invariant.ts';
 
@@ -37,6 +38,17 @@ export const attemptDataInvariants: readonly Invariant[] = [
       return invoked(run, 'turn').every(({ input }) => {
         const { budgets } = input as Partial<Pick<AttemptInput, 'budgets'>>;
         return budgets?.request === request && budgets.drain === drain;
+      });
+    },
+  },
+  {
+    spec: 'K1',
+    says: 'the compaction is given the budgets of the attempt',
+    holds: (run) => {
+      const own: Readonly<Record<string, number>> = { ...contextOf(run).budgets };
+      return invoked(run, 'compaction').every(({ input }) => {
+        const given = Object.entries((input as Partial<CompactionInput>).budgets ?? {});
+        return given.length === 4 && given.every(([name, ms]) => ms === own[name]);
       });
     },
   },

@@ -1,5 +1,5 @@
 import type { AttemptContext, AttemptInput, FinalizeOutput, OpenOutput } from '../../../machines/attempt-types.ts';
-import type { CompactionOutput } from '../../../machines/compaction.ts';
+import type { CompactionInput, CompactionOutput } from '../../../machines/compaction.ts';
 import type { TurnOutput } from '../../../machines/turn.ts';
 import type { Run } from '../paths/walk.ts';
 import { attemptDataInvariants } from './attempt-data.ts';
@@ -68,14 +68,13 @@ function expectedOutcome(run: Run): string | null {
     : 'failed';
 }
 
-/** The one reason that a child must have been told: of the step that asked it to stop, if there was one. */
+/** What a child must have been told: of the step that asked it to stop, if there was one. A compaction has one reason. */
 function expectedTold(run: Run, actor: 'turn' | 'compaction', from: number): object[] {
-  const [working, budget] =
-    actor === 'turn' ? ['turning.running', 'executionBudget'] : ['compacting.working', 'compactBudget'];
+  const working = actor === 'turn' ? 'turning.running' : 'compacting.working';
   for (const { state, label } of stepsTaken(run).slice(from + 1)) {
     if (state !== working) return [];
-    if (label === 'ABORT') return [{ type: 'INTERRUPT', why: 'abort' }];
-    if (label === `after ${budget}`) return [{ type: 'INTERRUPT', why: 'deadline' }];
+    if (label === 'ABORT') return [{ type: 'INTERRUPT', ...(actor === 'turn' ? { why: 'abort' } : {}) }];
+    if (label === 'after executionBudget') return [{ type: 'INTERRUPT', why: 'deadline' }];
   }
   return [];
 }
@@ -89,7 +88,7 @@ function expectedDegradations(run: Run): number {
   return stepsTaken(run).filter(
     ({ state, label }) =>
       DEGRADES.some((one) => one.label.test(label) && (one.state?.test(state) ?? true)) ||
-      (forTurn && /^(?:error compaction|after compactBudget)$/.test(label)) ||
+      (forTurn && label === 'error compaction') ||
       (forTurn && label === 'done compaction: failed' && state === 'compacting.working'),
   ).length;
 }
@@ -214,9 +213,10 @@ export const attemptInvariants: readonly Invariant[] = [
     says: 'the compaction knows who owns it; the native thread is compacted only when asked for, not after an overflow',
     holds: (run) =>
       invoked(run, 'compaction').every(({ input }) => {
-        const { ownsCompaction, nativeWanted } = input as { ownsCompaction: boolean; nativeWanted: boolean };
+        const { ownsCompaction, maintains, nativeWanted } = input as CompactionInput;
         return (
           ownsCompaction === (engineOf(run)?.ownsCompaction === true) &&
+          maintains === (engineOf(run)?.maintain === true) &&
           nativeWanted === (inputOf(run).request === 'compact')
         );
       }),
@@ -269,7 +269,7 @@ export const attemptInvariants: readonly Invariant[] = [
   },
   {
     spec: 'M4',
-    says: 'a child is told to stop exactly when ABORT or its deadline came while it worked, with that reason, once',
+    says: 'a child is told to stop exactly when ABORT or the deadline of a turn came while it worked, with that reason, once',
     holds: (run) =>
       (['turn', 'compaction'] as const).every((actor) =>
         invoked(run, actor).every(

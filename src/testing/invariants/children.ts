@@ -1,7 +1,7 @@
-import type { CompactionInput } from '../../../machines/compaction.ts';
+import type { CompactionInput, CompactionOutput } from '../../../machines/compaction.ts';
 import type { TurnOutput } from '../../../machines/turn.ts';
 import type { Run } from '../paths/walk.ts';
-import { finalContext, finalState, type Invariant, invoked, results, stepsTaken } from './invariant.ts';
+import { finalContext, finalState, type Invariant, invoked, stepsTaken } from './invariant.ts';
 
 const outputOf = (run: Run): object => (run.snapshots.at(-1)?.output ?? {}) as object;
 const firstStep = (run: Run, label: RegExp, state: RegExp) =>
@@ -85,51 +85,85 @@ export const turnInvariants: readonly Invariant[] = [
   },
 ];
 
+const compactionInput = (run: Run) => run.path.input.input as CompactionInput;
+const tookIn = (run: Run, label: RegExp, state: RegExp): boolean => firstStep(run, label, state) !== undefined;
+
+/** What the primary compaction came to, as its own steps say. */
+function expectedCompaction(run: Run): CompactionOutput['compaction'] {
+  if (compactionInput(run).ownsCompaction) {
+    if (tookIn(run, /^done compactEngine: compacted$/, /^engine-compacting$/)) return 'engine';
+    return tookIn(run, /^done compactEngine: unchanged$/, /^engine-compacting$/) ? 'nothing' : 'failed';
+  }
+  const isDone =
+    tookIn(run, /^done awaitNative$/, /^native-running$/) ||
+    tookIn(run, /^done interruptNative: too late$/, /^interrupting$/);
+  return isDone ? 'native' : 'failed';
+}
+
 export const compactionInvariants: readonly Invariant[] = [
   toldWhom('attemptId', 'attempt'),
   {
     spec: 'K1',
     says: 'an owning engine compacts first, once; one that does not own it never does',
     holds: (run) => {
-      const { ownsCompaction } = run.path.input.input as CompactionInput;
+      const { ownsCompaction } = compactionInput(run);
+      const first = run.invocations.find(({ actor }) => actor !== 'watchNative');
       return (
         count(run, 'compactEngine') === (ownsCompaction ? 1 : 0) &&
-        (!ownsCompaction || run.invocations[0]?.actor === 'compactEngine')
+        (!ownsCompaction || first?.actor === 'compactEngine')
       );
     },
   },
   {
     spec: 'K1',
     says: "the result is the engine's when it owns compaction, whatever became of the native one",
+    holds: (run) => (outputOf(run) as CompactionOutput).compaction === expectedCompaction(run),
+  },
+  {
+    spec: 'K1',
+    says: 'native compaction is asked for, also after an engine that failed or hung, exactly if it is wanted and nobody stopped before',
     holds: (run) => {
-      const { ownsCompaction } = run.path.input.input as CompactionInput;
-      const { compaction } = outputOf(run) as { compaction: string };
-      const [answer] = results(run, ownsCompaction ? 'compactEngine' : 'compactNative') as { compacted: boolean }[];
-      if (answer === undefined) return compaction === 'failed';
-      const primary = ownsCompaction ? 'engine' : 'native';
-      return compaction === (answer.compacted ? primary : 'nothing');
+      const stopped = tookIn(run, /^INTERRUPT$/, /^engine-/);
+      return count(run, 'requestNative') === (compactionInput(run).nativeWanted && !stopped ? 1 : 0);
     },
   },
   {
     spec: 'K1',
-    says: 'native compaction runs, also after a failed engine, exactly if it is wanted and nobody stopped before',
+    says: 'the engine maintains itself once after a compaction of its own, if it can, and never else',
     holds: (run) => {
-      const { nativeWanted } = run.path.input.input as CompactionInput;
-      const stopped = firstStep(run, /^INTERRUPT/, /^engine-compacting$/) !== undefined;
-      return count(run, 'compactNative') === (nativeWanted && !stopped ? 1 : 0);
+      const due = compactionInput(run).maintains && expectedCompaction(run) === 'engine';
+      return count(run, 'maintainEngine') === (due ? 1 : 0);
+    },
+  },
+  {
+    spec: 'E1',
+    says: 'maintenance that fails or hangs leaves a note, and nothing else does',
+    holds: (run) => {
+      const failed = tookIn(run, /^(?:error maintainEngine|after maintainBudget)$/, /^engine-maintaining$/);
+      const { degraded = [] } = outputOf(run) as Partial<CompactionOutput>;
+      return degraded.length === (failed ? 1 : 0);
     },
   },
   {
     spec: 'K5',
-    says: 'a native compaction that is to stop is interrupted once',
-    holds: (run) =>
-      count(run, 'interruptNative') === (firstStep(run, /^INTERRUPT/, /^native-running$/) === undefined ? 0 : 1),
+    says: 'a native compaction that is to stop, or ran out of time, is interrupted once',
+    holds: (run) => {
+      const due =
+        tookIn(run, /^INTERRUPT$/, /^native-(?:requested|running)$/) ||
+        tookIn(run, /^after compactBudget$/, /^native-running$/);
+      return count(run, 'interruptNative') === (due ? 1 : 0);
+    },
+  },
+  {
+    spec: 'G3',
+    says: 'the native thread is watched from beginning to end, so that nothing runs on it afterwards',
+    holds: (run) => count(run, 'watchNative') === (run.path.steps.length === 0 ? 0 : 1),
   },
   {
     spec: 'E3',
     says: 'a failed compaction has a cause, and no other has one',
     holds: (run) => {
-      const { compaction, cause } = outputOf(run) as { compaction: string; cause: object | null };
+      const { compaction, cause } = outputOf(run) as CompactionOutput;
       return (cause !== null) === (compaction === 'failed');
     },
   },

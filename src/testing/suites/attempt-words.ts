@@ -92,8 +92,6 @@ export const attemptWords: Words = {
     'done compaction: nothing': 'nothing to compact',
     'done compaction: failed': 'the compaction fails',
     'error compaction': 'the compaction breaks',
-    'after compactBudget': 'the compaction ran out of time',
-    'after graceInterrupt in compacting': 'the compaction does not stop',
   },
   asides: {
     'done open: no file': 'new session',

@@ -152,12 +152,13 @@ function strange(edge: { label: string; state: string; facts: string }, input: A
     case 'error assemble: engine':
       return !engine;
     case 'done compaction: engine':
+      // What is stopped after an overflow is the engine's compaction, or the maintenance after it.
+      return !owns || (stopping && input.request === 'turn' && input.engine?.maintain !== true);
     case 'done compaction: nothing':
       return !owns || (stopping && input.request === 'turn');
     case 'done compaction: native':
-      return input.request === 'turn' || owns || stopping;
+      return input.request === 'turn' || owns;
     case 'ABORT':
-    case 'after graceInterrupt':
       // After an overflow only the engine compacts, and that ends as soon as it is told to.
       return stopping && input.request === 'turn';
     default:
@@ -220,12 +221,13 @@ export const attemptSuite: MachineSuite = {
     },
     compaction: {
       done: [
-        done('compaction', 'engine', { compaction: 'engine', cause: null }),
-        done('compaction', 'native', { compaction: 'native', cause: null }),
-        done('compaction', 'nothing', { compaction: 'nothing', cause: null }),
+        done('compaction', 'engine', { compaction: 'engine', cause: null, degraded: [] }),
+        done('compaction', 'native', { compaction: 'native', cause: null, degraded: [] }),
+        done('compaction', 'nothing', { compaction: 'nothing', cause: null, degraded: [] }),
         done('compaction', 'failed', {
           compaction: 'failed',
           cause: { code: 'compaction_failed', message: 'the engine did not compact' },
+          degraded: [],
         }),
       ],
       error: [failed('compaction')],
@@ -241,7 +243,6 @@ export const attemptSuite: MachineSuite = {
     mirrorBudget: 'mirror',
     finalizeBudget: 'finalize',
     maintainBudget: 'maintain',
-    compactBudget: 'compact',
     graceInterrupt: 'graceInterrupt',
     graceMirror: 'graceMirror',
     graceFinalize: 'graceFinalize',
