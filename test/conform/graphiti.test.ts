@@ -15,7 +15,7 @@ const isThere = existsSync(FOLDER);
 if (!isThere) console.warn('skipped: @robertogongora/graphiti is not in .interop');
 
 describe.skipIf(!isThere)('@robertogongora/graphiti 0.6.2', () => {
-  it('keeps all of the contract that it takes part in, but for the token budget', { timeout: 120_000 }, async () => {
+  it('keeps all of the contract that it takes part in, but for the token budget', async () => {
     const server = await startGraphitiServer();
     const bench = await openBench();
     try {

@@ -82,17 +82,13 @@ describe('the pages in docs/', () => {
     expect(PAGES.filter((name) => !readme.includes(`](docs/${name})`))).toEqual([]);
   });
 
-  it.each(PAGES.filter((name) => name !== REFERENCE))(
-    '%s has an example that does what it says',
-    { timeout: 60_000 },
-    async (name) => {
-      const blocks = blocksOf(page(name));
-      const output = blocks.filter(({ language }) => language === 'output');
-      expect(output).toHaveLength(1);
-      bench = await openBench();
-      expect(await follow(blocks, bench)).toEqual({ code: 0, stdout: output[0]?.text });
-    },
-  );
+  it.each(PAGES.filter((name) => name !== REFERENCE))('%s has an example that does what it says', async (name) => {
+    const blocks = blocksOf(page(name));
+    const output = blocks.filter(({ language }) => language === 'output');
+    expect(output).toHaveLength(1);
+    bench = await openBench();
+    expect(await follow(blocks, bench)).toEqual({ code: 0, stdout: output[0]?.text });
+  });
 
   it('name every hook', () => {
     expect(HOOK_NAMES.filter((name) => !page('hooks.md').includes(`\`${name}\``))).toEqual([]);

@@ -93,7 +93,7 @@ beforeAll(async () => {
     await exited;
     await rm(home, { recursive: true, force: true });
   };
-}, 60_000);
+});
 
 const PI_CREATES = `
   const [folder] = args;

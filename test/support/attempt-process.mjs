@@ -12,7 +12,7 @@ import {
 const { launch, sessionFile, cwd, prompt } = JSON.parse(process.argv[2] ?? '');
 const appServer = createCodexAppServer({
   ...launch,
-  env: process.env,
+  env: { ...process.env, HOME: launch.cwd },
   logger: silentLogger,
   clock: systemClock,
   redact,

@@ -16,7 +16,7 @@ import type { PathStep } from '../../src/testing/paths/suite.ts';
 import type { RehearsalBench, RehearsedSession } from './rehearsed.ts';
 
 /** Real milliseconds that the real app-server may take for one step. */
-const PATIENCE = 10_000;
+const PATIENCE = 60_000;
 
 const openedOf = (path: Path): OpenOutput | undefined =>
   (path.steps.find(({ label }) => label.startsWith('done open'))?.event as { output?: OpenOutput } | undefined)?.output;
@@ -205,7 +205,11 @@ function rehearsedSide(scene: Scene, kill: () => void): NativeSide {
         () => request.fail(refusal('cannot compact now')),
         () => void scene.controlled.script.called('codex.thread/compact/start').then(kill),
       ])(),
-    interrupted: (interrupt) => interrupt.fail(refusal('no active turn to interrupt')),
+    stops: (request) => request.fail(refusal('cannot compact now')),
+    isDone(request, interrupt) {
+      interrupt.answer({});
+      request.pass();
+    },
   };
 }
 

@@ -62,9 +62,10 @@ export type RehearsedLaunch = Required<
   Pick<CodexAppServerOptions, 'cwd' | 'codexHome' | 'configOverrides' | 'extraEnv' | 'clientInfo'>
 >;
 
-/** An app-server as a rehearsal has it. */
+/** An app-server as a rehearsal has it. Its shells must not run the login scripts of whoever runs the tests. */
 export function rehearsedAppServer(launch: RehearsedLaunch): CodexAppServer {
-  return createCodexAppServer({ ...launch, env: process.env, logger: silentLogger, clock: systemClock, redact });
+  const env = { ...process.env, HOME: launch.cwd };
+  return createCodexAppServer({ ...launch, env, logger: silentLogger, clock: systemClock, redact });
 }
 
 /** An offline model and one app-server before it, for one session after the other. */
