@@ -68,7 +68,9 @@ export class Bench {
         found,
         path: [...path],
       });
-    const recorder = await Recorder.load({ load, notReloaded, timeoutMs: options.timeoutMs });
+    const hungBeside = (what: string, found: string): void =>
+      verdicts.broken('hangs', { expected: `${what} ends`, found, path: [...path] });
+    const recorder = await Recorder.load({ load, notReloaded, hungBeside, timeoutMs: options.timeoutMs });
     const bench = new Bench(recorder, source, options, verdicts);
     bench.#follow = (way) => {
       path = way;

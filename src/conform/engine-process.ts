@@ -30,6 +30,11 @@ export interface EngineProcessOptions {
 export const LOAD_MS = 30_000;
 /** Milliseconds on top of a call's own limit, after which a process that gives no sign of life is blocked. */
 const SILENCE_MS = 2_000;
+/**
+ * So many limits of a call may pass without a call or a finding, though the process lives: a call may be made twice and
+ * asked again three times, each may take its limit, and hooks come between calls.
+ */
+const IDLE_LIMITS = 12;
 /** What a process says when it ends in order. */
 const OVER = { kind: 'over' } as const;
 
@@ -62,7 +67,9 @@ function listen(child: ChildProcess, assignment: Assignment, signal: AbortSignal
     let calls = 0;
     let stop: Error | typeof OVER | null = null;
     let isSilent = false;
+    let isIdle = false;
     let watch: NodeJS.Timeout | undefined;
+    let idleWatch: NodeJS.Timeout | undefined;
 
     const heard = (): void => {
       clearTimeout(watch);
@@ -71,6 +78,13 @@ function listen(child: ChildProcess, assignment: Assignment, signal: AbortSignal
         isSilent = true;
         child.kill('SIGKILL');
       }, ms);
+    };
+    const goesOn = (): void => {
+      clearTimeout(idleWatch);
+      idleWatch = setTimeout(() => {
+        isIdle = true;
+        child.kill('SIGKILL');
+      }, assignment.timeoutMs * IDLE_LIMITS);
     };
     const end = (why: Error | typeof OVER): void => {
       stop ??= why;
@@ -85,6 +99,7 @@ function listen(child: ChildProcess, assignment: Assignment, signal: AbortSignal
 
     child.on('message', (news: News) => {
       heard();
+      if (news.type !== 'beat') goesOn();
       switch (news.type) {
         case 'beat':
           return;
@@ -110,6 +125,7 @@ function listen(child: ChildProcess, assignment: Assignment, signal: AbortSignal
     child.on('error', reject);
     child.on('close', (code, killedBy) => {
       clearTimeout(watch);
+      clearTimeout(idleWatch);
       signal.removeEventListener('abort', onAbort);
       if (stop !== null && stop !== OVER && 'message' in stop) return reject(stop);
       const what = last === null ? 'it was loaded' : `${last.method}()`;
@@ -120,6 +136,9 @@ function listen(child: ChildProcess, assignment: Assignment, signal: AbortSignal
         const ms = assignment.timeoutMs + SILENCE_MS;
         ended = `${what} blocked the event loop for more than ${ms / 1000} s`;
         blame('event-loop', 'a call lets the event loop go on', `${ended}, and its process was ended`);
+      } else if (isIdle) {
+        ended = `nothing came after ${what} for ${(assignment.timeoutMs * IDLE_LIMITS) / 1000} s`;
+        blame('hangs', 'the engine lets the host go on', `${ended}, and its process was ended`);
       } else if (stop === null) {
         ended = `the process of the engine ended in ${what}, ${killedBy === null ? `with code ${code}` : `by ${killedBy}`}`;
         blame('inside', 'the engine does not end the process', ended);

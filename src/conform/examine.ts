@@ -26,7 +26,13 @@ export async function examine(assignment: Assignment, tell: (news: News) => void
   );
   const beat = setInterval(() => tell({ type: 'beat' }), BEAT_MS);
   try {
-    const bench = await openBench(assignment, verdicts);
+    const bench = await openBench(assignment, verdicts).catch((error: unknown) => {
+      if (!isAttemptError(error)) throw error;
+      // Only what loading says is about the engine; an error later on is a fault of this program.
+      tell({ type: 'refused', code: error.code, message: error.message });
+      return null;
+    });
+    if (bench === null) return;
     bench.onCall = (method, way) => {
       path = way;
       tell({ type: 'call', method, path: [...way] });
@@ -42,8 +48,7 @@ export async function examine(assignment: Assignment, tell: (news: News) => void
     const { calls, longestStallMs } = bench.recorder;
     tell({ type: 'done', ...found, calls: calls.length, longestStallMs });
   } catch (error) {
-    if (isAttemptError(error)) tell({ type: 'refused', code: error.code, message: error.message });
-    else tell({ type: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : messageOf(error) });
+    tell({ type: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : messageOf(error) });
   } finally {
     clearInterval(beat);
     stopWatching();

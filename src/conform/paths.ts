@@ -146,7 +146,7 @@ export function createPathDriver(): PathDriver {
       sessionKey: session.sessionKey,
       prompt,
       turnsBefore: session.turnsBefore + turns,
-      settled: () => recorder.idle(),
+      underWay: () => (recorder.busy ? recorder.idle() : null),
     });
     await recorder.idle();
     for (const call of calls) bench.judge(call, [...before, ...wayTo(run, call)]);

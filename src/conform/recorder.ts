@@ -6,6 +6,7 @@ import type { LoadedEngine } from '../engine/load.ts';
 import { messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import type { Hooks, HostTool } from '../ports.ts';
+import { boundedHooks, boundedTool, type CompanyBounds } from './bounded-company.ts';
 import { difference } from './data.ts';
 import { ToolSet } from './tool-set.ts';
 
@@ -46,6 +47,8 @@ export interface RecorderOptions {
   load: () => Promise<FreshEngine>;
   /** Told why the engine could not be loaded anew. */
   notReloaded: (why: string) => void;
+  /** Told what did not answer in time beside the methods: a hook, a tool. */
+  hungBeside: (what: string, found: string) => void;
   /** Milliseconds that one call may take. */
   timeoutMs: number;
 }
@@ -94,10 +97,12 @@ export class Recorder {
   readonly #hung = new Set<EngineMethod>();
   readonly #pending = new Set<Promise<unknown>>();
   #fresh: FreshEngine;
+  #company: Pick<FreshEngine, 'completion' | 'hooks' | 'tools'>;
 
   private constructor(fresh: FreshEngine, options: RecorderOptions) {
     this.#fresh = fresh;
     this.#options = options;
+    this.#company = this.#companyOf(fresh);
     this.engine = this.#standIn();
   }
 
@@ -111,17 +116,11 @@ export class Recorder {
 
   /** What goes with the present engine into an attempt. */
   get company(): Pick<FreshEngine, 'completion' | 'hooks' | 'tools'> {
-    const { completion, hooks, tools } = this.#fresh;
-    return { completion, hooks, tools };
+    return this.#company;
   }
 
   has(method: EngineMethod | 'dispose'): boolean {
     return typeof this.#fresh.engine[method] === 'function';
-  }
-
-  /** Whether the method answers at all. */
-  hasHung(method: EngineMethod): boolean {
-    return this.#hung.has(method);
   }
 
   /** Lets the present engine go and loads it anew, once no call is under way. */
@@ -183,9 +182,11 @@ export class Recorder {
   async #reload(): Promise<void> {
     this.restartIn = null;
     this.listener?.reloads();
+    // A failure is the loader's to log, and told by the clause of disposing; one that hangs is left behind.
     await this.#bounded(this.#fresh.dispose()).catch(() => undefined);
     try {
       this.#fresh = await this.#options.load();
+      this.#company = this.#companyOf(this.#fresh);
     } catch (error) {
       // The examination goes on with the one that was there.
       this.#options.notReloaded(redact(messageOf(error)));
@@ -259,6 +260,21 @@ export class Recorder {
     return call;
   }
 
+  /** No timer of the examination's own clock fires, so what has no other bound gets one here. */
+  #companyOf({ completion, hooks, tools }: FreshEngine): Pick<FreshEngine, 'completion' | 'hooks' | 'tools'> {
+    const { timeoutMs, hungBeside } = this.#options;
+    const bounds: CompanyBounds = {
+      bounded: (work) => this.#bounded(work),
+      isLate: (error) => error instanceof LateError,
+      hung: (what) => hungBeside(what, `no answer in ${timeoutMs / 1000} s`),
+    };
+    return {
+      completion,
+      hooks: boundedHooks(hooks, bounds),
+      tools: tools.map((tool) => boundedTool(tool, bounds)),
+    };
+  }
+
   #bounded<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new LateError()), this.#options.timeoutMs);
@@ -276,7 +292,9 @@ export class Recorder {
   }
 }
 
-class LateError extends Error {}
+class LateError extends Error {
+  override readonly message = 'no answer in time';
+}
 
 function isAborted(signal: unknown): boolean {
   return signal instanceof AbortSignal && signal.aborted;

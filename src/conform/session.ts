@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runAttempt } from '../attempt/run-attempt.ts';
+import { runAttempt, startCompaction } from '../attempt/run-attempt.ts';
 import type { AttemptHandle, AttemptParams, AttemptResult, AttemptServices } from '../attempt/types.ts';
-import { compactSession } from '../compact-session.ts';
 import { callEngine, type EngineMethod } from '../engine/call-engine.ts';
 import { setTranscriptReader } from '../engine/sdk-bridge/index.ts';
 import type { SessionStore, TranscriptRow } from '../ports.ts';
@@ -173,7 +172,7 @@ export class HostSession {
   async compact(): Promise<AttemptRun> {
     // Without a native thread: that one is not the engine's.
     await this.store.bindings.clear();
-    return this.#run(() => compactSession(this.#params(), this.#services()));
+    return this.#run(() => startCompaction(this.#params(), this.#services()));
   }
 
   /**

@@ -32,7 +32,7 @@ const planted = (fault: string, more: readonly string[] = ['--limit', '0.001']):
   run([FIXTURE, '--json', '--engine-config', JSON.stringify({ fault }), ...more]);
 
 /** All paths take ten to twenty seconds on a machine that does nothing else. */
-const ALL_PATHS = { timeout: 180_000 };
+const ALL_PATHS = { timeout: 480_000 };
 
 describe('codex-attempt conform', () => {
   it(
@@ -62,7 +62,7 @@ describe('codex-attempt conform', () => {
       expect(idsOf(report, 'broken')).toEqual([]);
       expect(idsOf(report, 'not-exercised')).toEqual(['epoch', 'dispose']);
       // The others need a compaction that finds something, or nothing, where this engine does not.
-      expect(report.paths.total).toBeGreaterThan(250);
+      expect(report.paths.total).toBeGreaterThan(200);
       expect(report.paths.total - report.paths.driven).toBeLessThan(10);
       expect((await readdir(bench.folder)).sort()).toEqual(['codex-home', 'tmp']);
       expect(await readdir(bench.at('tmp'))).toEqual([]);

@@ -173,3 +173,40 @@ describe('an engine without a fault', () => {
     });
   });
 });
+
+describe('what an engine registers beside its methods', () => {
+  const plugin = (registers: string): string => `
+    const engine = {
+      info: { id: 'beside', name: 'Beside' },
+      assemble: ({ messages }) => ({ messages }),
+      ingest: () => undefined,
+      compact: () => ({ ok: true, compacted: false }),
+    };
+    export default {
+      id: 'beside',
+      register(api) {
+        ${registers}
+        api.registerContextEngine('beside', () => engine);
+      },
+    };`;
+  const hangsIn = async (registers: string): Promise<unknown> => {
+    const file = join(folder, 'beside.mjs');
+    await writeFile(file, plugin(registers));
+    const { broken } = (await examined(file, {}, 300)).of('hangs');
+    return broken === null ? null : [broken.expected, broken.found];
+  };
+
+  it.each(['before_prompt_build', 'before_message_write', 'llm_input', 'agent_end'])(
+    'the hook %s may not hang',
+    async (name) => {
+      expect(await hangsIn(`api.on('${name}', () => new Promise(() => {}));`)).toEqual([
+        `the hook ${name} ends`,
+        'no answer in 0.3 s',
+      ]);
+    },
+  );
+
+  it('a hook that answers is none of that', async () => {
+    expect(await hangsIn(`api.on('agent_end', async () => {});`)).toBe(null);
+  });
+});
