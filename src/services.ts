@@ -4,6 +4,8 @@ import type { AttemptParams, AttemptServices } from './attempt/types.ts';
 import { checkServicesOptions } from './check-services.ts';
 import { withAccount } from './codex/account.ts';
 import { type CodexAppServerOptions, createCodexAppServer } from './codex/client.ts';
+import { maintenanceLane } from './engine/background.ts';
+import { trackCompletions } from './engine/in-flight.ts';
 import { redact } from './observe/redact.ts';
 import { silentLogger } from './observe/silent.ts';
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-info.ts';
@@ -48,6 +50,12 @@ export interface OpenedServices {
   services: AttemptServices;
   /** What the attempt has to be told about these services. */
   params: Required<Pick<AttemptParams, 'realm' | 'provider'>> & Pick<AttemptParams, 'model'>;
+  /**
+   * Waits for what the engine does after an attempt: the session's background maintenance, then its own completions
+   * (`services.completion`), until none has been under way for 50 ms. False when `timeoutMs` passed first; what was
+   * waited for goes on then. Called before `close`, and before an engine is let go.
+   */
+  quiesce(options: { timeoutMs: number }): Promise<boolean>;
   /** Ends the app-server and everything that was opened here. May be called twice. */
   close(): Promise<void>;
   /** Ends the app-server at once, for a caller that is about to exit. */
@@ -84,6 +92,7 @@ export async function createServices(options: ServicesOptions): Promise<OpenedSe
       ? liveSource({ ...common, ...(codexHome === undefined ? {} : { codexHome }) }, keys ?? {})
       : await rehearsedSource(common, sidePaths(realSessionFile(sessionFile), realm).folder, rehearsal);
   const session = openSessionStore({ sessionFile, realm, cwd, clock, logger });
+  const inFlight = trackCompletions(given.completion);
   let client: CodexClient | null = null;
   const appServer: AppServer = {
     async connect(signal) {
@@ -93,8 +102,20 @@ export async function createServices(options: ServicesOptions): Promise<OpenedSe
     close: () => source.appServer.close(),
   };
   return {
-    services: { ...given, logger, clock, appServer, session },
+    services: {
+      ...given,
+      ...(inFlight.complete === undefined ? {} : { completion: inFlight.complete }),
+      logger,
+      clock,
+      appServer,
+      session,
+    },
     params: { realm, ...source.params },
+    async quiesce({ timeoutMs }) {
+      const until = clock.now() + timeoutMs;
+      if (!(await maintenanceLane(session.transcript.sessionFile).idle(timeoutMs, clock))) return false;
+      return await inFlight.quiesce({ timeoutMs: Math.max(0, until - clock.now()), clock });
+    },
     async close() {
       await appServer.close();
       await source.close();

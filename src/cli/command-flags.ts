@@ -33,6 +33,37 @@ export const RUN_FLAGS = {
   ...HELP_FLAG,
 } as const satisfies Flags;
 
+/** The flags of `compact`. */
+export const COMPACT_FLAGS = {
+  session: { type: 'string', value: 'FILE', help: 'the session file' },
+  instructions: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'what to keep or leave out; an engine that owns compaction gets it',
+  },
+  engine: RUN_FLAGS.engine,
+  'engine-config': RUN_FLAGS['engine-config'],
+  hooks: RUN_FLAGS.hooks,
+  model: RUN_FLAGS.model,
+  cwd: { ...RUN_FLAGS.cwd, help: 'working folder of the session (default: the current one)' },
+  'token-budget': RUN_FLAGS['token-budget'],
+  timeout: {
+    type: 'string',
+    value: 'SECONDS',
+    help: "most time for the engine's compaction, and again for Codex's own; s, m, h; 0: no end (default 10m)",
+  },
+  rehearse: RUN_FLAGS.rehearse,
+  'rehearse-script': RUN_FLAGS['rehearse-script'],
+  'record-requests': RUN_FLAGS['record-requests'],
+  json: { type: 'boolean', help: 'NDJSON events on stdout; the last line is compaction.settled' },
+  trace: RUN_FLAGS.trace,
+  'trace-text': RUN_FLAGS['trace-text'],
+  'log-level': RUN_FLAGS['log-level'],
+  progress: RUN_FLAGS.progress,
+  quiet: RUN_FLAGS.quiet,
+  ...HELP_FLAG,
+} as const satisfies Flags;
+
 /** The flags of `show`. */
 export const SHOW_FLAGS = {
   session: { type: 'string', value: 'FILE', help: 'the session file' },

@@ -1,17 +1,18 @@
 import type { AttemptResult } from '../attempt/types.ts';
+import type { CompactionResult } from '../compact-session.ts';
 import { type ErrorCode, isAttemptError } from '../errors.ts';
 
 /** The exit codes of `codex-attempt` (design 6). Changing one is a breaking change. */
 export const EXIT = {
-  /** Completed or yielded. */
+  /** Completed or yielded; compacted, or nothing to compact. */
   ok: 0,
   /** The attempt failed, what it needs is missing, stdout cannot be written, or code of others ended or broke the run. */
   failed: 1,
   /** The command line or what it names is wrong; nothing was written. */
   usage: 2,
-  /** The execution budget (`--timeout`) ran out. */
+  /** What `--timeout` bounds took longer: the turn, or a compaction of `compact`. */
   timeout: 3,
-  /** `show`, `reset`: there is no such session. */
+  /** `show`, `reset`, `compact`: there is no such session. */
   noSession: 4,
   /** A denied approval ended the turn. */
   denied: 5,
@@ -35,6 +36,7 @@ const CODES: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   session_invalid: EXIT.usage,
   session_not_found: EXIT.noSession,
   budget_execution: EXIT.timeout,
+  budget_compact: EXIT.timeout,
   aborted: EXIT.aborted,
 };
 
@@ -60,4 +62,10 @@ export function exitOfResult(result: AttemptResult): ExitCode {
       if (result.error?.code === 'interrupted_elsewhere' && result.deniedApprovals.length > 0) return EXIT.denied;
       return exitOfCode(result.error?.code ?? 'internal');
   }
+}
+
+/** The exit code of a settled compaction. A native one that failed beside the engine's costs nothing. */
+export function exitOfCompaction({ outcome, error }: CompactionResult): ExitCode {
+  if (outcome === 'failed') return exitOfCode(error?.code ?? 'internal');
+  return outcome === 'aborted' ? EXIT.aborted : EXIT.ok;
 }

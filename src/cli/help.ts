@@ -1,8 +1,16 @@
-import { CONFORM_FLAGS, DOCTOR_FLAGS, PATHS_FLAGS, RESET_FLAGS, RUN_FLAGS, SHOW_FLAGS } from './command-flags.ts';
+import {
+  COMPACT_FLAGS,
+  CONFORM_FLAGS,
+  DOCTOR_FLAGS,
+  PATHS_FLAGS,
+  RESET_FLAGS,
+  RUN_FLAGS,
+  SHOW_FLAGS,
+} from './command-flags.ts';
 import type { Flags } from './flags.ts';
 
 /** Commands that the command line will have and does not have yet. */
-export const LATER_COMMANDS = ['compact', 'visualize'] as const;
+export const LATER_COMMANDS = ['visualize'] as const;
 
 interface CommandHelp {
   usage: string;
@@ -22,6 +30,18 @@ export const COMMAND_HELP = {
       'A prompt that begins with - goes behind --.',
       'stdout has the answer, or NDJSON with --json; stderr is for people, and gets what engines, hooks and tools print.',
       'Ctrl-C once stops the attempt, twice ends it; a reader of stdout that goes away (`| head`) stops it, with exit 130.',
+    ],
+  },
+  compact: {
+    usage: 'codex-attempt compact --session FILE [FLAGS]',
+    what: 'makes room in a session: the engine compacts it if it owns compaction, then Codex compacts its thread',
+    flags: COMPACT_FLAGS,
+    notes: [
+      "An engine that owns compaction has the say: its result counts, also when Codex's own compaction fails.",
+      'Without one, the native thread of the session is compacted by Codex. A rehearsal has threads of its own.',
+      'A session that is in use is refused at once; nothing is queued, and the turn under way is left alone.',
+      'Ctrl-C once stops the compaction, twice ends it. stdin is not read.',
+      'Exit codes: 0 compacted, or nothing to compact; 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 130 aborted.',
     ],
   },
   show: {

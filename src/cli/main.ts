@@ -17,6 +17,10 @@ const COMMANDS: Readonly<Record<CommandName, (argv: readonly string[], io: Guard
     const signals = rememberedSignals(processSignals);
     return await (await import('./run.ts')).run(argv, io, signals);
   },
+  compact: async (argv, io) => {
+    const signals = rememberedSignals(processSignals);
+    return await (await import('./compact.ts')).compact(argv, io, signals);
+  },
   show: async (argv, io) => await (await import('./show.ts')).show(argv, io),
   reset: async (argv, io) => await (await import('./reset.ts')).reset(argv, io),
   paths: async (argv, io) => await (await import('./paths.ts')).paths(argv, io),
@@ -59,7 +63,7 @@ function isCommand(name: string): name is CommandName {
   return Object.hasOwn(COMMAND_HELP, name);
 }
 
-/** What `--json` prints for a command that could not do its work; `run` has a line of its own. */
+/** What `--json` prints for a command that could not do its work; `run` and `compact` have lines of their own. */
 function errorLine(error: unknown): string {
   const code = isAttemptError(error) ? error.code : 'internal';
   return `${JSON.stringify({ type: 'error', error: { code, message: redact(messageOf(error)) } })}\n`;
@@ -68,7 +72,7 @@ function errorLine(error: unknown): string {
 async function main(argv: readonly string[]): Promise<void> {
   const { env, stdin, stderr } = process;
   const stdout = claimStdout(process.stdout, stderr);
-  // A reader that went away ends things quietly; `run` also stops its attempt.
+  // A reader that went away ends things quietly; `run` and `compact` also stop.
   for (const stream of [process.stdout, stderr]) stream.on('error', () => undefined);
   const paint = painter(stderr, env);
   const error = (text: string): void => void stderr.write(`${paint('red', 'codex-attempt:')} ${forPeople(text)}\n`);

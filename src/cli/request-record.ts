@@ -13,14 +13,14 @@ export interface RequestRecord {
 
 /**
  * Opens the file, with mode 0600; what is there stays. Throws AttemptError `usage` when that fails. The first line that
- * cannot be written ends the record and is told to `onError`; the attempt goes on.
+ * cannot be written ends the record and is told to `onError`; the attempt goes on. `command`: whose help is named.
  */
-export function openRequestRecord(file: string, onError: (message: string) => void): RequestRecord {
+export function openRequestRecord(file: string, onError: (message: string) => void, command = 'run'): RequestRecord {
   let fd: number | null;
   try {
     fd = openPrivateFile(file, 'a');
   } catch (error) {
-    throw usageError(`--record-requests: ${file} cannot be opened: ${messageOf(error)}`, 'run');
+    throw usageError(`--record-requests: ${file} cannot be opened: ${messageOf(error)}`, command);
   }
   const close = (): void => {
     if (fd === null) return;

@@ -12,15 +12,6 @@ export type UnsettledRun = Omit<AttemptResult, 'attemptId' | 'sessionId' | 'erro
   error: AttemptFault;
 };
 
-/** A line of NDJSON. Messages about what went wrong hold no secrets. */
-export function eventLine(event: AttemptRunEvent | UnsettledRun): string {
-  if ('message' in event) return `${JSON.stringify({ ...event, message: redact(event.message) })}\n`;
-  if ('error' in event && event.error !== undefined) {
-    return `${JSON.stringify({ ...event, error: { ...event.error, message: redact(event.error.message) } })}\n`;
-  }
-  return `${JSON.stringify(event)}\n`;
-}
-
 /** What is known of a run while it goes on. */
 export interface RunSoFar {
   /** Empty while it is not known. */

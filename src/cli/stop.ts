@@ -3,6 +3,8 @@ import type { StopSignals } from './signals.ts';
 
 /** What is stopped. Before something is attached, a stop only aborts `signal`. */
 export interface Stoppable {
+  /** What a person calls it: `attempt`. */
+  name: string;
   /** Orderly; may be called again. */
   abort(): void;
   /** At once, because the process exits now. */
@@ -41,7 +43,7 @@ export function watchForStop(io: CliIo, onStopSignal: StopSignals, exit: () => v
       exit();
       return;
     }
-    target?.said(`${signal}: stopping the attempt; once more ends it at once`);
+    if (target !== null) target.said(`${signal}: stopping the ${target.name}; once more ends it at once`);
     controller.abort();
     target?.abort();
   });

@@ -80,7 +80,7 @@ describe('exit codes', () => {
         'session_unreadable',
         'session_invalid',
       ],
-      3: ['budget_execution'],
+      3: ['budget_execution', 'budget_compact'],
       4: ['session_not_found'],
       130: ['aborted'],
     });
@@ -396,6 +396,7 @@ describe('stopping', () => {
     const io = ioOf();
     const stop = watchForStop(io, onSignals, () => calls.push('exit'));
     const target = {
+      name: 'attempt',
       abort: () => calls.push('abort'),
       kill: () => calls.push('kill'),
       said: (text: string) => calls.push(text),

@@ -408,6 +408,44 @@ describe('--json of a command that fails', () => {
   });
 
   it.each([
+    [['--sesion', 'x'], 2, '', 'usage', '--sesion'],
+    [['--session'], 2, '', 'usage', '--session needs a value'],
+    [['--session', 'session.jsonl', 'word'], 2, 'session.jsonl', 'usage', 'unexpected argument "word"'],
+    [['--session', 'session.jsonl', '--engine', './no.mjs'], 2, 'session.jsonl', 'engine_not_found', 'no.mjs'],
+    [['--session', 'session.jsonl', '--timeout', 'soon'], 2, 'session.jsonl', 'usage', '--timeout is "soon"'],
+    [['--session', 'none.jsonl'], 4, 'none.jsonl', 'session_not_found', 'none.jsonl'],
+  ])('compact %j: compaction.settled all the same', async (args, exit, session, code, names) => {
+    const end = await bench.run(['compact', '--json', ...args]);
+    expect(end.code).toBe(exit);
+    expect(end.stderr.split('\n')).toEqual([expect.stringContaining(names), '']);
+    expect(ndjson(end.stdout)).toEqual([
+      {
+        type: 'compaction.settled',
+        ok: false,
+        compacted: false,
+        primary: 'native',
+        reason: 'not_attempted',
+        tokensBefore: null,
+        tokensAfter: null,
+        details: {
+          codexNativeCompaction: {
+            backend: 'codex-app-server',
+            ok: false,
+            compacted: false,
+            reason: 'not_attempted',
+          },
+        },
+        attemptId: null,
+        outcome: 'failed',
+        sessionFile: session === '' ? '' : bench.at(session),
+        sessionId: null,
+        degraded: [],
+        error: { code, message: expect.stringContaining(names) },
+      },
+    ]);
+  });
+
+  it.each([
     ['an unknown flag', ['--json', '--sesion', 'x', 'hi']],
     ['--json that is taken for a value', ['--engine', '--json', 'hi']],
     ['--json with a value', ['--json=yes', 'hi']],
@@ -433,7 +471,13 @@ describe('commands', () => {
   it.each([
     [['frob'], 'unknown command frob'],
     [['--frob'], 'unknown flag --frob'],
-    [['compact'], '`compact` is not yet in this version'],
+    [['compact'], '--session is needed'],
+    [['compact', '--session', 'session.jsonl', 'keep the names'], 'unexpected argument "keep the names"'],
+    [['compact', '--session', 'session.jsonl', '--instructions', ''], '--instructions needs a value: TEXT'],
+    [['compact', '--session', 'session.jsonl', '--instructions', ' '], '--instructions is empty'],
+    [['compact', '--session', 'session.jsonl', '--tools', './t.mjs'], 'unknown flag --tools'],
+    [['compact', '--session', 'session.jsonl', '--record-requests', 'r'], '--record-requests needs a rehearsal'],
+    [['compact', '--session', 'session.jsonl', '--cwd', 'nowhere'], '--cwd: there is no folder'],
     [['paths', '--machine', 'frob'], 'unknown machine "frob"; known: attempt, turn, compaction, app-server'],
     [['conform'], 'which engine? Name one: PATH_OR_PACKAGE[#ID], or example'],
     [['conform', 'example', 'more'], 'unexpected argument "more"'],
@@ -450,14 +494,12 @@ describe('commands', () => {
     expect(end.stderr).toMatch(/codex-attempt (\w+ )?--help/);
   });
 
-  it.each([[['show', '--session', 'none.jsonl']], [['reset', '--session', 'none.jsonl']]])(
-    '%j: no such session is exit 4',
-    async (args) => {
-      const end = await bench.run(args);
-      expect(end).toMatchObject({ code: 4, stdout: '' });
-      expect(end.stderr).toContain('none.jsonl');
-    },
-  );
+  it.each(['show', 'reset', 'compact'])('%s: no such session is exit 4, and none is made', async (command) => {
+    const end = await bench.run([command, '--session', 'none.jsonl']);
+    expect(end).toMatchObject({ code: 4, stdout: '' });
+    expect(end.stderr).toContain('none.jsonl');
+    expect(await readdir(bench.folder)).toEqual(['codex-home', 'session.jsonl']);
+  });
 
   it('help goes to stdout and names every command and flag', async () => {
     const whole = await bench.run(['--help']);
@@ -476,6 +518,21 @@ describe('commands', () => {
       ),
     );
     expect((await bench.run(['help', 'run'])).stdout).toBe(run.stdout);
+  });
+
+  it('the help of compact names its flags and exit codes', async () => {
+    const end = await bench.run(['compact', '--help']);
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+    expect([...end.stdout.matchAll(/^ {2}(?:-\w, | {4})--([a-z-]+)(?= )/gm)].map(([, name]) => name)).toEqual(
+      (
+        'session instructions engine engine-config hooks model cwd token-budget timeout rehearse rehearse-script ' +
+        'record-requests json trace trace-text log-level progress quiet help'
+      ).split(' '),
+    );
+    expect(end.stdout).toContain(
+      'Exit codes: 0 compacted, or nothing to compact; 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 130 aborted.',
+    );
+    expect(end.stdout).toContain('stdin is not read');
   });
 
   it('without a command the help goes to stderr and the exit is 2', async () => {

@@ -13,9 +13,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const modules = path.join(root, 'node_modules');
 
-/** Milliseconds: packing, writing the files and running them is slow on a busy machine. */
-const SETUP_MS = 60_000;
-
 let project: string;
 const at = (...names: string[]): string => path.join(project, ...names);
 
@@ -47,7 +44,7 @@ const RETARGETED = `createMachine(
       ...compactionMachine.config.states,
       'native-running': {
         ...compactionMachine.config.states?.['native-running'],
-        on: { INTERRUPT: { target: 'settled', actions: 'rememberWhy' } },
+        on: { INTERRUPT: 'settled' },
       },
     },
   } as AnyStateMachine['config'],
@@ -87,7 +84,7 @@ beforeAll(async () => {
       .replace("from 'vitest';\n", "from 'vitest';\nimport { type AnyStateMachine, createMachine } from 'xstate';\n"),
     // The first path on which the engine compacts, and then Codex.
     edited: compaction.replace(
-      "['done compactEngine: compacted', 'native-running', ",
+      "['done compactEngine: compacted', 'native-requested', ",
       "['done compactEngine: compacted', 'settled', ",
     ),
   });
@@ -112,7 +109,7 @@ beforeAll(async () => {
         .map(({ title, failureMessages }) => ({ title, message: failureMessages[0]?.split('\n')[0] ?? '' })),
     });
   }
-}, SETUP_MS);
+});
 afterAll(async () => {
   await rm(project, { recursive: true, force: true });
 });
@@ -126,16 +123,16 @@ describe('the generated test file', () => {
 
   it('fails for a machine with one edge retargeted, and names the paths', () => {
     const { passed, failed } = ran.get('retargeted') ?? { passed: 0, failed: [] };
-    const interrupted = /→ (?:abort|deadline) while Codex compacts|→ \w+ during the interrupt/;
+    const interrupted = /(?:^|→ )stopped while Codex compacts/;
     const all = [...(generated['compaction'] ?? '').matchAll(/^ {2}it\('(.*)', \(\) =>$/gm)].map(([, title]) => title);
     const expected = all.filter((title) => interrupted.test(title ?? ''));
-    expect(expected.length).toBeGreaterThan(10);
+    expect(expected.length).toBeGreaterThan(5);
     expect(failed.map(({ title }) => title)).toEqual(expected);
     expect(passed).toBe(all.length - expected.length);
     expect(failed[0]).toEqual({
-      title: 'the engine cannot compact → abort while Codex compacts → deadline during the interrupt → failed',
+      title: 'the engine cannot compact → stopped while Codex compacts → failed',
       message:
-        'Error: compaction, owner, native wanted: step 2, INTERRUPT abort in native-running: ' +
+        'Error: compaction, owner, native wanted: step 3, INTERRUPT in native-running: ' +
         'expected interrupting; found settled',
     });
   });
@@ -145,11 +142,10 @@ describe('the generated test file', () => {
     expect(passed).toBe(tests(generated['compaction'] ?? '') - 1);
     expect(failed).toEqual([
       {
-        title:
-          'the engine compacts → abort while Codex compacts → deadline during the interrupt → compacted by the engine',
+        title: 'the engine compacts → stopped before Codex begins → stopped again → compacted by the engine',
         message:
           'Error: compaction, owner, native wanted: step 1, done compactEngine: compacted in engine-compacting: ' +
-          'expected settled; found native-running',
+          'expected settled; found native-requested',
       },
     ]);
   });
