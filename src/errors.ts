@@ -23,6 +23,7 @@ export const ERROR_MEANINGS = {
   app_server_not_ready: 'codex app-server could not be started',
   request_timeout: 'codex app-server did not answer a request',
   too_many_requests: 'codex app-server refused a request because of its queue',
+  thread_missing: 'no native thread is bound to the session',
   thread_stale: 'the native thread is gone, also after one fresh try',
   thread_busy: 'a turn is still running on the native thread',
   thread_failed: 'the native thread could not be started or resumed',
@@ -63,7 +64,7 @@ export const ERROR_MEANINGS = {
   budget_mirror: 'writing the rows took too long',
   budget_finalize: 'the finalizer took too long',
   budget_maintain: 'maintenance took too long',
-  budget_compact: 'the compaction took too long',
+  budget_compact: 'the compaction took too long (`--timeout` of `compact`)',
   budget_graceMirror: 'the rows were not written in the short time left after an abort',
   budget_graceFinalize: 'the finalizer did not end in the short time left after an abort',
 } as const;

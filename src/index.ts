@@ -20,6 +20,8 @@ export type {
   CompactionReport,
   FinalizationReport,
   FinalizerMethod,
+  NativeCompactionReason,
+  NativeCompactionReport,
   SandboxMode,
 } from './attempt/types.ts';
 export type { CodexAppServerOptions } from './codex/client.ts';
@@ -27,7 +29,12 @@ export { createCodexAppServer } from './codex/client.ts';
 export { isRpcError, RpcError } from './codex/errors.ts';
 export type { CodexEvent } from './codex/events.ts';
 export { CodexAppServerEventProjector } from './codex/events.ts';
-export type { CompactSessionParams } from './compact-session.ts';
+export type {
+  CompactionHandle,
+  CompactionResult,
+  CompactionRunEvent,
+  CompactSessionParams,
+} from './compact-session.ts';
 export { compactSession } from './compact-session.ts';
 export type { ErrorCode } from './errors.ts';
 export { AttemptError, ERROR_CODES, ERROR_MEANINGS, isAttemptError } from './errors.ts';

@@ -116,6 +116,8 @@ export interface BoundThread {
   engine: { id: string; policy: string } | null;
   /** Epoch of the projection inside the thread; null: the thread has none. */
   epoch: string | null;
+  /** Codex has compacted the thread since, and what was projected with it: it does not hold that epoch's context now. */
+  contextLost?: boolean;
   /** Hash of the developer instructions that the thread was given last; null: not known, give them again. */
   instructionsHash: string | null;
   /** The last mirrored row that the thread has seen. */
@@ -190,12 +192,32 @@ export interface OutboxStore {
   remove(advancementKey: string): Promise<void>;
 }
 
+/** Where an engine carries a session on: another id, another file, or both. Never neither. */
+export interface SessionSuccessor {
+  sessionId?: string;
+  sessionFile?: string;
+}
+
+/** The successor, taken for this process as by `Transcript.open`. */
+export interface AdoptedSession {
+  store: SessionStore;
+  opened: OpenedTranscript;
+}
+
 /** Everything that one session keeps. */
 export interface SessionStore {
   readonly transcript: Transcript;
   readonly bindings: ThreadBindings;
   readonly journal: Journal;
   readonly outbox: OutboxStore;
+  /**
+   * Goes over to the session that this one is carried on as. Afterwards this session is given back and its file is as it
+   * was; what an engine is still owed has come along, and the caller writes the binding. An id alone is written into the
+   * file of this session, and the store is the same.
+   * Rejects with AttemptError `session_not_found`, `session_busy`, `session_invalid`, `session_write_failed`, and then
+   * nothing has changed. Absent: this host cannot do that.
+   */
+  adopt?(successor: SessionSuccessor, signal: AbortSignal): Promise<AdoptedSession>;
 }
 
 // ---------------------------------------------------------------------------------------------------- app-server

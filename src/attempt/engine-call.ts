@@ -10,6 +10,7 @@ import {
 import { estimateTokens } from '../engine/tokens.ts';
 import { redact } from '../observe/redact.ts';
 import type { LogFields } from '../ports.ts';
+import { currentTokens } from './compaction-report.ts';
 import { type AttemptRecord, activeEngine, sessionIdOf, sessionKeyOf, sessionTargetOf } from './record.ts';
 
 /** What every engine call of an attempt has in common: who, which session, and how to talk back. */
@@ -85,12 +86,19 @@ function runtimeContextOf(record: AttemptRecord): EngineRuntimeContext {
     ...(slots.assembly == null ? {} : { assembledTokenCount: estimateTokens(slots.assembly.messages) }),
   };
   const usage = slots.turn?.projector.usage;
-  if (usage === undefined) return buildHarnessContextEngineRuntimeContext(facts);
+  if (usage === undefined) return { ...buildHarnessContextEngineRuntimeContext(facts), ...compactionFacts(record) };
   return buildHarnessContextEngineRuntimeContextFromUsage({
     ...facts,
     lastCallUsage: usage.lastRequest,
     turnUsage: usage.turn,
   });
+}
+
+/** What an explicit compaction adds: that a person asked for it, and how full the thread was when Codex last said so. */
+function compactionFacts(record: AttemptRecord): Pick<EngineRuntimeContext, 'currentTokenCount' | 'manualCompaction'> {
+  if (record.params.request !== 'compact') return {};
+  const currentTokenCount = currentTokens(record);
+  return { manualCompaction: true, ...(currentTokenCount === null ? {} : { currentTokenCount }) };
 }
 
 function runtimeSettingsOf(record: AttemptRecord): EngineRuntimeSettings {

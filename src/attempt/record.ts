@@ -27,8 +27,10 @@ import type {
 } from '../ports.ts';
 import type { ProjectedPrompt } from '../projection/text.ts';
 import type { AgentMessage } from '../transcript/messages.ts';
+import type { CompactionFacts } from './compaction-report.ts';
+import type { NativeCompactingSlot } from './native-compacting.ts';
 import type { NativeTurn } from './native-turn.ts';
-import type { AttemptRunEvent, CompactionReport, FinalizationReport, SandboxMode } from './types.ts';
+import type { AttemptRunEvent, FinalizationReport, SandboxMode } from './types.ts';
 
 /** Params with their defaults filled in. */
 export interface ResolvedParams {
@@ -129,7 +131,8 @@ export interface Slots {
   turn?: NativeTurn;
   mirrored?: MirrorSlot;
   finalization?: FinalizationReport;
-  compaction?: CompactionReport;
+  compaction?: CompactionFacts;
+  nativeCompacting?: NativeCompactingSlot;
   /** The prompt row as hooks let it be written; null: they do not. Asked once, however often it is written. */
   promptRow?: Promise<TranscriptRow | null>;
   /** The row that the turn begins with in the session: the prompt, unless a hook blocked that. */

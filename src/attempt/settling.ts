@@ -3,6 +3,7 @@ import type { AttemptOutcome, AttemptOutput, MaintenanceReport } from '../../mac
 import { AttemptError, messageOf } from '../errors.ts';
 import { redact } from '../observe/redact.ts';
 import { tellEnd } from './agent-end.ts';
+import { compactionReport } from './compaction-report.ts';
 import { engineLogFields } from './engine-call.ts';
 import { type AttemptRecord, bounded, degrade, sessionIdOf } from './record.ts';
 import type { StateWatch } from './state-watch.ts';
@@ -95,6 +96,7 @@ function resultOf(
 ): AttemptResult {
   const { params, services, slots } = record;
   const error = faultOf(outcome, output);
+  const compaction = compactionReport(record);
   return {
     type: 'attempt.settled',
     attemptId: params.attemptId,
@@ -111,7 +113,7 @@ function resultOf(
     maintenance: output.maintenance ?? whyNotMaintained({ ...record.machine(), outcome }),
     replaySafe: slots.turn?.projector.replaySafe ?? true,
     deniedApprovals: slots.turn?.deniedApprovals ?? [],
-    ...(slots.compaction === undefined ? {} : { compaction: slots.compaction }),
+    ...(compaction === undefined ? {} : { compaction }),
     ...(error === undefined ? {} : { error }),
   };
 }

@@ -68,6 +68,7 @@ export function planThread(input: {
   // A thread from before the engine was configured stays valid (spec T1); it has no epoch, so an engine that projects
   // once per epoch gets a fresh one.
   if (mark !== null && mark.epoch !== bound.epoch) return start('epoch-changed');
+  if (input.assembly !== null && bound.contextLost === true) return start('context-compacted');
   if (input.assembly !== null && !hasRoom(bound, input.promptChars)) return start('window-pressure');
   return { kind: 'resume', bound, reason: 'bound', epoch: mark?.epoch ?? bound.epoch };
 }
@@ -91,6 +92,14 @@ function hasRoom({ context }: BoundThread, promptChars: number): boolean {
   if (context === undefined) return true;
   const room = context.window - Math.min(WINDOW_RESERVE, context.window / 2);
   return context.tokens + Math.ceil(promptChars / CHARS_PER_TOKEN) <= room;
+}
+
+/**
+ * A thread after Codex has compacted it. Injected instructions are gone and have to be given again (design 3); so is the
+ * context of an engine that projects once per epoch; how full it is now is not known until Codex says so.
+ */
+export function compactedThread({ context: _, ...thread }: BoundThread): BoundThread {
+  return { ...thread, instructionsHash: null, ...(thread.epoch === null ? {} : { contextLost: true }) };
 }
 
 /** Puts a thread first and forgets what it replaces: an older thread with the same tools, and the oldest over four. */

@@ -1,9 +1,9 @@
-import type { NativeContext, TranscriptRow, TranscriptView, TurnIntent } from '../ports.ts';
+import type { BoundThread, NativeContext, TranscriptRow, TranscriptView, TurnIntent } from '../ports.ts';
 import { promptKey } from '../transcript/mirror.ts';
 import type { NativeTurn } from './native-turn.ts';
 import { type AttemptRecord, historyOf, sessionIdOf } from './record.ts';
 import { tellRows } from './row-events.ts';
-import { branchHash, engineIdentity, rememberThread } from './thread-plan.ts';
+import { branchHash, compactedThread, engineIdentity, rememberThread } from './thread-plan.ts';
 import { passWriteHooks, writeHooksBudget } from './write-hooks.ts';
 
 /** The prompt row: the user's words as they are, without anything that engine or hooks put around them (BL-18). */
@@ -77,20 +77,24 @@ export async function writeBinding(
 ): Promise<void> {
   const { params, services, slots } = record;
   const engine = services.engine;
+  const before = slots.binding?.threads.find((thread) => thread.threadId === threadId);
   // A turn that reported nothing leaves the thread as full as it was, at least.
-  const before = slots.binding?.threads.find((thread) => thread.threadId === threadId)?.context;
-  const context = turn.context ?? (turn.compacted ? undefined : before);
-  const remembered = rememberThread(slots.binding ?? null, params.realm, {
+  const context = turn.context ?? (turn.compacted ? undefined : before?.context);
+  const thread: BoundThread = {
     threadId,
     toolFingerprint: slots.tools?.fingerprint ?? '',
     engine: engine === null ? null : engineIdentity(engine, params),
     epoch: slots.plan?.epoch ?? null,
-    // A native compaction drops injected instructions: they have to be given again (design 3).
-    instructionsHash: turn.compacted ? null : (slots.thread?.instructionsHash ?? null),
+    ...(before?.contextLost === true ? { contextLost: true } : {}),
+    instructionsHash: slots.thread?.instructionsHash ?? null,
     seenEntryId: seen.leafId,
     ...(seen.leafId === null ? {} : { seenHash: branchHash(seen.entries) }),
+  };
+  const kept = {
+    ...(turn.compacted ? compactedThread(thread) : thread),
     ...(context === undefined ? {} : { context }),
-  });
+  };
+  const remembered = rememberThread(slots.binding ?? null, params.realm, kept);
   const binding = { ...remembered, sessionId: sessionIdOf(record) };
   await services.session.bindings.write(binding);
   slots.binding = binding;

@@ -96,23 +96,54 @@ export interface AttemptResult {
   error?: AttemptFault;
 }
 
-/** Shape of spec 8: the engine's result is primary, the native one is a separate backend action. */
+/** Why a native compaction did not happen or did not end well. */
+export type NativeCompactionReason =
+  | 'no_thread_binding'
+  | 'stale_thread_binding'
+  | 'thread_busy'
+  | 'unauthenticated'
+  | 'app_server_unavailable'
+  | 'app_server_exited'
+  | 'refused'
+  | 'model_failed'
+  | 'no_compaction'
+  | 'interrupted_elsewhere'
+  | 'aborted'
+  | 'timed_out'
+  | 'not_attempted';
+
+/** One native compaction: a backend action of its own, never the engine's (spec K1, K5). */
+export interface NativeCompactionReport {
+  ok: boolean;
+  compacted: boolean;
+  backend: 'codex-app-server';
+  threadId?: string;
+  /** The turn that Codex compacted in, and its item. */
+  turnId?: string;
+  itemId?: string;
+  /** Codex's estimate of what the thread holds now; null: it did not say. */
+  tokensAfter?: number | null;
+  reason?: NativeCompactionReason;
+  /** The reason as a sentence. */
+  message?: string;
+}
+
+/** Shape of spec 8: with an engine that owns compaction its result is the primary one, also when it failed. */
 export interface CompactionReport {
   ok: boolean;
   compacted: boolean;
-  reason?: string;
+  primary: 'engine' | 'native';
+  /** The engine's own words, or a `NativeCompactionReason`; null: none. */
+  reason: string | null;
+  /** Tokens; null: not known. Before: as the engine says, else the input of the thread's last model request. */
+  tokensBefore: number | null;
+  tokensAfter: number | null;
+  /** What the engine returned as `result`. */
   result?: unknown;
   details: {
     contextEngineCompaction?: { ok: boolean; compacted: boolean; reason?: string };
-    codexNativeCompaction?: {
-      ok: boolean;
-      compacted: boolean;
-      backend: 'codex-app-server';
-      threadId?: string;
-      turnId?: string;
-      itemId?: string;
-      reason?: string;
-    };
+    contextEngineMaintenance?: { ok: boolean; reason?: string };
+    codexNativeCompaction?: NativeCompactionReport;
   };
 }
 

@@ -108,6 +108,8 @@ export interface EngineRuntimeContext {
   workspaceDir: string;
   agentDir: string;
   turnOutcome?: TurnOutcome;
+  /** The compaction was asked for by a person or the host, and not made after an overflow. */
+  manualCompaction?: boolean;
   /** Offered to maintenance after the turn, by hosts whose transcript can be rewritten; never before the turn. */
   rewriteTranscriptEntries?: (request: TranscriptRewriteRequest) => Promise<MaintainResult>;
   [field: string]: unknown;

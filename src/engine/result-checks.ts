@@ -1,6 +1,12 @@
 import { AttemptError } from '../errors.ts';
 import type { AgentMessage } from '../transcript/messages.ts';
-import type { AssembleResult, CommitTurnResult, CompactResult, ContextProjectionMark } from './contract.ts';
+import type {
+  AssembleResult,
+  CommitTurnResult,
+  CompactResult,
+  ContextProjectionMark,
+  SessionTarget,
+} from './contract.ts';
 import { PlainDataError, plainCopy } from './plain-data.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -68,9 +74,20 @@ export function checkCompactResult(answer: unknown, engineId: string): CompactRe
   }
   const checked: CompactResult = { ok, compacted, ...(typeof reason === 'string' ? { reason } : {}) };
   if (!isRecord(result)) return checked;
-  const { tokensBefore, tokensAfter, ...rest } = plainOr(result, bad);
+  const { tokensBefore, tokensAfter, sessionId, sessionFile, sessionTarget, ...rest } = plainOr(result, bad);
+  const target = isRecord(sessionTarget) ? sessionTarget : {};
+  for (const [name, value] of Object.entries({
+    sessionId,
+    sessionFile,
+    'sessionTarget.sessionId': target['sessionId'],
+  })) {
+    if (value !== undefined && value !== null && !isOneLine(value)) throw bad(`"${name}" is no text of one line`);
+  }
   checked.result = {
     ...rest,
+    ...(isOneLine(sessionId) ? { sessionId } : {}),
+    ...(isOneLine(sessionFile) ? { sessionFile } : {}),
+    ...(isRecord(sessionTarget) ? { sessionTarget: sessionTarget as unknown as SessionTarget } : {}),
     ...(isCount(tokensBefore) ? { tokensBefore } : {}),
     ...(isCount(tokensAfter) ? { tokensAfter } : {}),
   };
@@ -168,6 +185,10 @@ function isUsableEstimate(value: unknown, messages: readonly AgentMessage[]): va
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isOneLine(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && !/[\r\n\u2028\u2029]/.test(value);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

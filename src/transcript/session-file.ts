@@ -4,7 +4,7 @@
  */
 import { AttemptError, messageOf } from '../errors.ts';
 import type { Logger } from '../ports.ts';
-import { createFileAtomic } from './atomic-write.ts';
+import { createFileAtomic, writeFileAtomic } from './atomic-write.ts';
 import {
   errorCode,
   type FileFacts,
@@ -90,6 +90,25 @@ export class SessionFile {
     } catch (error) {
       this.#forget();
       throw writeFailed(this.path, error);
+    }
+  }
+
+  /**
+   * Puts another id into the header line; every other byte stays. Rejects with AttemptError `session_not_found`,
+   * `session_invalid` when there is no header, `session_write_failed`; then nothing has changed.
+   */
+  async rename(sessionId: string): Promise<void> {
+    if (!this.exists) throw new AttemptError('session_not_found', `There is no session ${this.path}.`);
+    try {
+      const text = (await readBytes(this.#fs, this.path)).toString('utf8');
+      const end = text.indexOf('\n');
+      const header = this.#index.sessionId === null ? null : (JSON.parse(text.slice(0, end)) as object);
+      if (header === null) throw new AttemptError('session_invalid', `${this.path} has no header that holds an id.`);
+      await writeFileAtomic(this.#fs, this.path, `${JSON.stringify({ ...header, id: sessionId })}${text.slice(end)}`);
+      await this.refresh();
+    } catch (error) {
+      this.#forget();
+      throw error instanceof AttemptError ? error : writeFailed(this.path, error);
     }
   }
 

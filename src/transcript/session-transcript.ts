@@ -51,8 +51,17 @@ export interface PreparedSession {
   notices: readonly string[];
 }
 
+/** A transcript whose session can be given another id. */
+export interface SessionTranscript extends Transcript {
+  /**
+   * Writes another id into the header of the file, which must be there and have one; every other byte stays. Rejects with
+   * AttemptError `session_not_found`, `session_invalid`, `session_write_failed`, and then nothing has changed.
+   */
+  rename(sessionId: string, signal: AbortSignal): Promise<void>;
+}
+
 /** The transcript port over a session file. All calls are carried out one after the other. */
-export function createSessionTranscript(options: SessionTranscriptOptions): Transcript {
+export function createSessionTranscript(options: SessionTranscriptOptions): SessionTranscript {
   const { sessionFile, realFile, fs, clock, logger, newId } = options;
   const serial = createSerial();
   const file = new SessionFile({ path: realFile, fs, logger });
@@ -151,6 +160,15 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Tran
     return { lines, created };
   }
 
+  async function rename(id: string): Promise<void> {
+    if (lock === null) {
+      throw new AttemptError('session_write_failed', `The session ${sessionFile} is not open: it keeps its id.`);
+    }
+    await file.refresh();
+    if (file.index.sessionId === id) return;
+    await file.rename(id);
+  }
+
   function header(): object {
     const timestamp = new Date(clock.now()).toISOString();
     return { type: 'session', version: SESSION_FILE_VERSION, id: sessionId(), timestamp, cwd: options.cwd };
@@ -185,6 +203,7 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Tran
         signal,
       ),
     append: (rows, signal) => untilAborted(() => serial(() => append(rows)), signal),
+    rename: (id, signal) => untilAborted(() => serial(() => rename(id)), signal),
     close() {
       closes += 1;
       return serial(letGo);

@@ -38,6 +38,7 @@ function parseBoundThread(value: unknown): BoundThread | null {
     toolFingerprint,
     engine: parseEngine(engine),
     epoch: stringOrNull(value['epoch']),
+    ...(value['contextLost'] === true ? { contextLost: true } : {}),
     instructionsHash: stringOrNull(value['instructionsHash']),
     seenEntryId: stringOrNull(value['seenEntryId']),
     ...(typeof value['seenHash'] === 'string' ? { seenHash: value['seenHash'] } : {}),

@@ -11,6 +11,7 @@ import { realSessionFile } from './real-path.ts';
 import { createSessionTranscript } from './session-transcript.ts';
 import { sidePaths } from './side-folder.ts';
 import { parseThreadBinding, parseTurnIntent, type StoredBinding } from './side-values.ts';
+import { adoptSuccessor } from './successor.ts';
 
 export interface SessionStoreOptions {
   /** Path of the session file; need not exist. */
@@ -86,7 +87,25 @@ export function openSessionStore(options: SessionStoreOptions): SessionStore {
       return { sessionId: intent?.sessionId ?? null, notices };
     },
   });
-  return { transcript, bindings: ownBindings, journal, outbox };
+  const store: SessionStore = {
+    transcript,
+    bindings: ownBindings,
+    journal,
+    outbox,
+    adopt: (successor, given) =>
+      adoptSuccessor(
+        {
+          realFile,
+          fs,
+          store,
+          rename: (sessionId, signal) => transcript.rename(sessionId, signal),
+          openOther: (other) => openSessionStore({ ...options, sessionFile: other }),
+        },
+        successor,
+        given,
+      ),
+  };
+  return store;
 }
 
 const COPIED = 'The session was copied or moved: its native threads stay with the other place, a new one is started.';

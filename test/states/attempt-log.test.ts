@@ -263,7 +263,7 @@ it('a native compaction beside that of the engine has a line of its own', async 
   turn.started().item({ type: 'contextCompaction', id: 'compaction-1' });
   turn.completed();
   const result = await handle.result;
-  expect(result).toMatchObject({ outcome: 'completed', compaction: { ok: true, compacted: true } });
+  expect(result).toMatchObject({ outcome: 'completed', ok: true, compacted: true });
   expect(controlled.logged('codex native compaction completed alongside context-engine compaction')).toEqual([
     {
       level: 'debug',

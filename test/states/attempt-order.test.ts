@@ -199,6 +199,7 @@ describe('the order of calls', () => {
       'hook.before_compaction',
       'engine.compact',
       'hook.after_compaction',
+      'engine.maintain',
       'engine.assemble',
       'codex.connect',
       'codex.thread/start',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runAttempt } from '../../src/attempt/run-attempt.ts';
 import type { AttemptRunEvent } from '../../src/attempt/types.ts';
-import { eventLine } from '../../src/cli/run-events.ts';
+import { eventLine } from '../../src/cli/event-line.ts';
 import { quiet } from '../../src/testing/controlled/clock.ts';
 import { assistantRow, userRow } from '../../src/testing/controlled/messages.ts';
 import { answer, fail, gate, pass } from '../../src/testing/controlled/script.ts';
