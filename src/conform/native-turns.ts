@@ -46,10 +46,15 @@ export async function leadTurn(native: ControlledTurn, { kind, says, isFirst, ab
   native.message(says('answer')).usage(usage).completed();
 }
 
+/** Long enough for a summary to be shorter than what it sums up. */
+const DETAIL =
+  'I would like to know what the sky looks like, how strong the wind is and where it comes from, how high the waves are ' +
+  'outside and inside the harbour wall, when the tide turns, and which of the boats that left this morning are back by now.';
+
 /** What is said in a turn, by default; `word` marks it. */
 export function sentencesOf(turn: number, word: string): Readonly<Record<Speaker, string>> {
   return {
-    user: `${word} Please tell me what the weather is like in the harbour of town number ${turn}.`,
+    user: `${word} Please tell me what the weather is like in the harbour of town number ${turn}. ${DETAIL}`,
     answer: `${word} In town number ${turn} the sun shines on the harbour and the wind is low.`,
     tool: `${word} measured at the harbour`,
     partial: `${word} In town number ${turn} the sun`,

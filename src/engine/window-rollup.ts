@@ -75,7 +75,7 @@ export interface RollOptions {
  * stay until the gap is closed, else the digest would skip what is missing.
  */
 export function roll(content: WindowContent, options: RollOptions): WindowContent {
-  const digestChars = Math.min(options.digestChars, Math.max(0, options.limit));
+  const { digestChars } = options;
   const trimmed = { ...content, digest: trimDigest(content.digest, digestChars) };
   const gap = content.rows.findIndex((row, index) => row.position !== content.digestedTo + index);
   if (gap !== -1 || tokensOf(trimmed) <= options.limit) return trimmed;

@@ -32,7 +32,7 @@ import {
   TURN_ADVANCEMENT,
 } from './contract.ts';
 import { sessionKeyOf } from './host-params.ts';
-import { estimateTokens } from './tokens.ts';
+import { CHARS_PER_TOKEN, estimateTokens } from './tokens.ts';
 import { type WindowEngineConfig, type WindowSettings, windowSettings } from './window-config.ts';
 import {
   digestText,
@@ -178,14 +178,23 @@ class WindowEngine implements ContextEngine {
         };
       }
       const target = Math.min(limit, tokensBefore - 1);
-      const content = roll(state, { ...this.#rolling(target), keep: Math.floor(target / 2) });
-      if (content.digestedTo === state.digestedTo) {
+      // Half of it for the digest, so that a short session leaves a line for each row; half for the newest rows.
+      const half = Math.floor(target / 2);
+      const digestChars = Math.min(this.#config.digestChars, half * CHARS_PER_TOKEN);
+      const content = roll(state, {
+        limit: target,
+        keep: half + Math.ceil(digestChars / CHARS_PER_TOKEN),
+        digestChars,
+      });
+      const tokensAfter = tokensOf(content);
+      // A few short rows are shorter than a digest of them, or than one in which none of them has a line.
+      if (content.digestedTo === state.digestedTo || tokensAfter >= tokensBefore || content.digest.lines.length === 0) {
         return {
           state: null,
           answer: { ok: true, compacted: false, reason: 'nothing to compact', result: { tokensBefore } },
         };
       }
-      const result = { summary: digestText(content.digest), tokensBefore, tokensAfter: tokensOf(content) };
+      const result = { summary: digestText(content.digest), tokensBefore, tokensAfter };
       return { state: { ...state, ...content }, answer: { ok: true, compacted: true, result } };
     });
   }
@@ -209,7 +218,9 @@ class WindowEngine implements ContextEngine {
   }
 
   #rolling(limit: number): RollOptions {
-    return { limit: Math.min(limit, this.#config.windowTokens), digestChars: this.#config.digestChars };
+    const tokens = Math.min(limit, this.#config.windowTokens);
+    // A quarter of a small window at most.
+    return { limit: tokens, digestChars: Math.min(this.#config.digestChars, Math.max(0, tokens)) };
   }
 
   #file(params: EngineCallBase): string {

@@ -443,6 +443,7 @@ describe('compact', () => {
       result: { summary: digestOf(after), tokensBefore, tokensAfter: after.estimatedTokens },
     });
     expect(after.estimatedTokens).toBeLessThan(tokensBefore);
+    expect(digestOf(after)).toMatch(/^- (?:user: question|assistant: answer) \d/m);
   });
 
   test('above it the older part moves into the digest and the window fits', async () => {
@@ -451,6 +452,21 @@ describe('compact', () => {
     expect(answer).toMatchObject({ ok: true, compacted: true });
     expect((await session.assemble(500)).estimatedTokens).toBeLessThanOrEqual(500);
   });
+
+  test.each([1, 2])(
+    '%i short turns are kept as they are: a digest of them would be no shorter, or say nothing',
+    async (turns) => {
+      const session = host();
+      for (let turn = 0; turn < turns; turn += 1) await session.turn(turn, [user('hi'), assistant('hello')]);
+      const before = await session.state();
+      expect(await compact(session, { force: true })).toMatchObject({
+        ok: true,
+        compacted: false,
+        reason: 'nothing to compact',
+      });
+      expect(await session.state()).toEqual(before);
+    },
+  );
 
   test('a session without rows has nothing to compact', async () => {
     expect(await compact(host(), { force: true })).toEqual({
