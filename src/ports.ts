@@ -212,12 +212,12 @@ export interface SessionStore {
   readonly outbox: OutboxStore;
   /**
    * Goes over to the session that this one is carried on as. Afterwards this session is given back and its file is as it
-   * was; what an engine is still owed has come along, and the caller writes the binding. An id alone is written into the
-   * file of this session, and the store is the same.
+   * was; what an engine is still owed has gone along, and the caller writes the binding. An id alone is written into the
+   * file of this session, and the store is the same. Null: it is this session already.
    * Rejects with AttemptError `session_not_found`, `session_busy`, `session_invalid`, `session_write_failed`, and then
    * nothing has changed. Absent: this host cannot do that.
    */
-  adopt?(successor: SessionSuccessor, signal: AbortSignal): Promise<AdoptedSession>;
+  adopt?(successor: SessionSuccessor, signal: AbortSignal): Promise<AdoptedSession | null>;
 }
 
 // ---------------------------------------------------------------------------------------------------- app-server

@@ -17,7 +17,7 @@ import { compactionHooks } from './compaction-hooks.ts';
 import { factsOf } from './compaction-report.ts';
 import { engineSession, tracedEngineCall } from './engine-call.ts';
 import { awaitNative, closeNative, interruptNative, requestNative } from './native-compacting.ts';
-import { type AttemptRecord, activeEngine, recordOf } from './record.ts';
+import { type AttemptRecord, activeEngine, keepTrack, recordOf } from './record.ts';
 
 /** One actor's work: the attempt's record, and a signal that ends with the state or the attempt. */
 const work = <Output>(run: (record: AttemptRecord, signal: AbortSignal) => Promise<Output>) =>
@@ -48,9 +48,9 @@ async function compactEngine(record: AttemptRecord, signal: AbortSignal): Promis
   const facts = factsOf(record);
   const session = engineSession(record, signal);
   const hooks = compactionHooks(record, 'compacting', 'context-engine');
-  await hooks.before(signal);
   let answer: CompactResult;
   try {
+    await hooks.before(signal);
     const { tokenBudget, customInstructions } = record.params;
     const params = {
       ...callBaseOf(session),
@@ -78,7 +78,10 @@ async function compactEngine(record: AttemptRecord, signal: AbortSignal): Promis
   };
   await hooks.after(record.controller.signal, facts.engine.compacted ? 1 : 0);
   if (!ok) throw new AttemptError('compaction_failed', redact(reason ?? 'the engine did not compact'));
-  await adoptSuccessor(record, result, signal);
+  // Not left halfway by whoever stops the state: the attempt waits for it before it gives the session back.
+  const adopting = adoptSuccessor(record, result, record.controller.signal);
+  keepTrack(record, adopting);
+  await adopting;
   return { compacted };
 }
 

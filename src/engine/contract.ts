@@ -213,7 +213,7 @@ export interface CompactResult {
     tokensAfter?: number;
     details?: unknown;
     sessionId?: string;
-    sessionTarget?: SessionTarget;
+    sessionTarget?: Partial<SessionTarget>;
     sessionFile?: string;
   };
 }

@@ -80,6 +80,7 @@ export function checkCompactResult(answer: unknown, engineId: string): CompactRe
     sessionId,
     sessionFile,
     'sessionTarget.sessionId': target['sessionId'],
+    'sessionTarget.storePath': target['storePath'],
   })) {
     if (value !== undefined && value !== null && !isOneLine(value)) throw bad(`"${name}" is no text of one line`);
   }
@@ -87,7 +88,7 @@ export function checkCompactResult(answer: unknown, engineId: string): CompactRe
     ...rest,
     ...(isOneLine(sessionId) ? { sessionId } : {}),
     ...(isOneLine(sessionFile) ? { sessionFile } : {}),
-    ...(isRecord(sessionTarget) ? { sessionTarget: sessionTarget as unknown as SessionTarget } : {}),
+    ...(isRecord(sessionTarget) ? { sessionTarget: withoutNull(sessionTarget) as Partial<SessionTarget> } : {}),
     ...(isCount(tokensBefore) ? { tokensBefore } : {}),
     ...(isCount(tokensAfter) ? { tokensAfter } : {}),
   };
@@ -185,6 +186,11 @@ function isUsableEstimate(value: unknown, messages: readonly AgentMessage[]): va
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+/** An engine may say that it knows nothing of a place by null. */
+function withoutNull(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
 }
 
 function isOneLine(value: unknown): value is string {

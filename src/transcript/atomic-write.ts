@@ -7,11 +7,11 @@ import { errorCode, type SessionFs, writeAll } from './fs.ts';
 /** Codes of file systems that know no hard links. */
 const LINKLESS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** Writes `text` to `path`, replacing what is there. The folder must exist. Rejects with the file system's error, and then nothing has changed. */
-export async function writeFileAtomic(fs: SessionFs, path: string, text: string): Promise<void> {
+/** Writes the text or bytes to `path`, replacing what is there. The folder must exist. Rejects with the file system's error, and then nothing has changed. */
+export async function writeFileAtomic(fs: SessionFs, path: string, content: string | Uint8Array): Promise<void> {
   const temporary = temporaryName(path);
   try {
-    await writeNew(fs, temporary, text);
+    await writeNew(fs, temporary, content);
     await fs.rename(temporary, path);
   } catch (error) {
     await removeIfPossible(fs, temporary);
@@ -63,10 +63,10 @@ async function createInPlace(fs: SessionFs, path: string, text: string): Promise
   }
 }
 
-async function writeNew(fs: SessionFs, path: string, text: string): Promise<void> {
+async function writeNew(fs: SessionFs, path: string, content: string | Uint8Array): Promise<void> {
   const handle = await fs.open(path, 'create');
   try {
-    await writeAll(handle, Buffer.from(text, 'utf8'));
+    await writeAll(handle, typeof content === 'string' ? Buffer.from(content, 'utf8') : content);
     await handle.sync();
   } finally {
     await handle.close();

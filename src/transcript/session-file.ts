@@ -94,17 +94,19 @@ export class SessionFile {
   }
 
   /**
-   * Puts another id into the header line; every other byte stays. Rejects with AttemptError `session_not_found`,
+   * Puts another id into the header line; every other byte stays. A row that another writer appends in this moment is lost.
+   * Rejects with AttemptError `session_not_found`,
    * `session_invalid` when there is no header, `session_write_failed`; then nothing has changed.
    */
   async rename(sessionId: string): Promise<void> {
     if (!this.exists) throw new AttemptError('session_not_found', `There is no session ${this.path}.`);
     try {
-      const text = (await readBytes(this.#fs, this.path)).toString('utf8');
-      const end = text.indexOf('\n');
-      const header = this.#index.sessionId === null ? null : (JSON.parse(text.slice(0, end)) as object);
+      const bytes = await readBytes(this.#fs, this.path);
+      const end = bytes.includes(0x0a) ? bytes.indexOf(0x0a) : bytes.length;
+      const header = this.#index.sessionId === null ? null : (JSON.parse(bytes.toString('utf8', 0, end)) as object);
       if (header === null) throw new AttemptError('session_invalid', `${this.path} has no header that holds an id.`);
-      await writeFileAtomic(this.#fs, this.path, `${JSON.stringify({ ...header, id: sessionId })}${text.slice(end)}`);
+      const renamed = Buffer.from(JSON.stringify({ ...header, id: sessionId }));
+      await writeFileAtomic(this.#fs, this.path, Buffer.concat([renamed, bytes.subarray(end)]));
       await this.refresh();
     } catch (error) {
       this.#forget();

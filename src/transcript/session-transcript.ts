@@ -54,10 +54,11 @@ export interface PreparedSession {
 /** A transcript whose session can be given another id. */
 export interface SessionTranscript extends Transcript {
   /**
-   * Writes another id into the header of the file, which must be there and have one; every other byte stays. Rejects with
+   * Writes another id into the header of the file, which must be there and have one; every other byte stays. False: it has
+   * that id already. Rejects with
    * AttemptError `session_not_found`, `session_invalid`, `session_write_failed`, and then nothing has changed.
    */
-  rename(sessionId: string, signal: AbortSignal): Promise<void>;
+  rename(sessionId: string): Promise<boolean>;
 }
 
 /** The transcript port over a session file. All calls are carried out one after the other. */
@@ -160,13 +161,14 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Sess
     return { lines, created };
   }
 
-  async function rename(id: string): Promise<void> {
+  async function rename(id: string): Promise<boolean> {
     if (lock === null) {
       throw new AttemptError('session_write_failed', `The session ${sessionFile} is not open: it keeps its id.`);
     }
     await file.refresh();
-    if (file.index.sessionId === id) return;
+    if (file.index.sessionId === id) return false;
     await file.rename(id);
+    return true;
   }
 
   function header(): object {
@@ -203,7 +205,7 @@ export function createSessionTranscript(options: SessionTranscriptOptions): Sess
         signal,
       ),
     append: (rows, signal) => untilAborted(() => serial(() => append(rows)), signal),
-    rename: (id, signal) => untilAborted(() => serial(() => rename(id)), signal),
+    rename: (id) => serial(() => rename(id)),
     close() {
       closes += 1;
       return serial(letGo);

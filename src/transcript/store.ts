@@ -98,7 +98,7 @@ export function openSessionStore(options: SessionStoreOptions): SessionStore {
           realFile,
           fs,
           store,
-          rename: (sessionId, signal) => transcript.rename(sessionId, signal),
+          rename: (sessionId) => transcript.rename(sessionId),
           openOther: (other) => openSessionStore({ ...options, sessionFile: other }),
         },
         successor,
@@ -108,7 +108,8 @@ export function openSessionStore(options: SessionStoreOptions): SessionStore {
   return store;
 }
 
-const COPIED = 'The session was copied or moved: its native threads stay with the other place, a new one is started.';
+const COPIED =
+  'The session was copied or moved: its native threads stay with the other place, the next turn starts a new one.';
 
 function notice(path: string, consequence: string): string {
   return `A file beside the session made no sense and was set aside as ${path}: ${consequence}.`;

@@ -12,8 +12,8 @@ export interface AdoptionParts {
   realFile: string;
   fs: SessionFs;
   store: SessionStore;
-  /** Writes another id into the header of the present file. */
-  rename(sessionId: string, signal: AbortSignal): Promise<void>;
+  /** Writes another id into the header of the present file. False: it has that id already. */
+  rename(sessionId: string): Promise<boolean>;
   /** The store of another file, in the same realm. */
   openOther(sessionFile: string): SessionStore;
 }
@@ -23,11 +23,11 @@ export async function adoptSuccessor(
   parts: AdoptionParts,
   { sessionId, sessionFile }: SessionSuccessor,
   signal: AbortSignal,
-): Promise<AdoptedSession> {
+): Promise<AdoptedSession | null> {
   const place = sessionFile === undefined ? parts.realFile : realSessionFile(resolve(sessionFile));
   if (place !== parts.realFile) return await moveTo(parts, place, sessionId, signal);
-  if (sessionId !== undefined) await parts.rename(sessionId, signal);
-  return { store: parts.store, opened: await parts.store.transcript.open(signal) };
+  if (sessionId === undefined || !(await parts.rename(sessionId))) return null;
+  return { store: parts.store, opened: { existed: true, sessionId, notices: [] } };
 }
 
 /** The new session is taken before the old one is given back; whatever goes wrong leaves the old one as it was. */
@@ -51,7 +51,9 @@ async function moveTo(
       throw new AttemptError('session_invalid', message);
     }
     // Turns that the engine is owed come along, in their order; a turn that is under way goes on in the new place.
-    for (const owed of await store.outbox.list()) await next.outbox.add(owed);
+    const all = await store.outbox.list();
+    for (const owed of all) await next.outbox.add(owed);
+    for (const { advancementKey } of all) await store.outbox.remove(advancementKey);
     await store.journal.clear();
     await store.transcript.close();
     return { store: next, opened };

@@ -217,6 +217,15 @@ describe('an engine that owns compaction', () => {
     expect(controlled.script.names()).not.toContain('codex.connect');
   });
 
+  it('that is aborted while hooks are told of its beginning has them told of its end', async () => {
+    const { controlled, handle } = compacting({ engine: OWNER, plan: { 'hook.before_compaction': hang } });
+    await controlled.script.called('hook.before_compaction');
+    handle.abort();
+    expect(await handle.result).toMatchObject({ ok: false, outcome: 'aborted' });
+    expect(hooksOf(controlled).map(([name]) => name)).toEqual(['before_compaction', 'after_compaction']);
+    expect(controlled.script.names()).not.toContain('engine.compact');
+  });
+
   it('needs no native thread (CMP-A10), and no process is asked for', async () => {
     const { controlled, handle } = compacting({ engine: OWNER, binding: null });
     const result = await handle.result;

@@ -1,8 +1,9 @@
 // An engine may carry a session on elsewhere when it compacts it (spec 8): under another id, in another file.
-import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type CompactionResult, compactSession } from '../../src/compact-session.ts';
+import { AttemptError } from '../../src/errors.ts';
 import type { SessionStore, ThreadBinding } from '../../src/ports.ts';
 import { answer } from '../../src/testing/controlled/script.ts';
 import { controlledServices, WORK_FOLDER } from '../../src/testing/controlled/services.ts';
@@ -91,6 +92,7 @@ describe('a successor in another file', () => {
       threads: [{ threadId: 'thread-9', seenEntryId: old.leafId }],
     });
     expect(await successor.outbox.list()).toMatchObject([{ advancementKey: 'owed' }]);
+    expect(await store(old.file).outbox.list()).toEqual([]);
     expect((await stat(`${file}.attempt`)).mode & 0o777).toBe(0o700);
     expect(await next(file)).toEqual({ ...RESUMED, sessionId: 'session-next', toEngine: 'session-next' });
   });
@@ -161,14 +163,60 @@ describe('a successor in the same file', () => {
     expect(await next(old.file)).toEqual({ ...RESUMED, sessionId: 'session-next', toEngine: 'session-next' });
   });
 
-  it('that is the present one is nothing to tell', async () => {
+  it('keeps bytes that are no text', async () => {
+    const old = await session();
+    const rows = (await readFile(old.file)).subarray((await readFile(old.file)).indexOf(0x0a));
+    const strange = Buffer.concat([
+      rows,
+      Buffer.from('{"type":"custom","id":"x","parentId":null,"text":"'),
+      Buffer.of(0xff),
+      Buffer.from('"}\n'),
+    ]);
+    const [header = ''] = (await readFile(old.file, 'utf8')).split('\n');
+    await writeFile(old.file, Buffer.concat([Buffer.from(header), strange]));
+    await compact(store(old.file), { sessionId: 'session-next' });
+    const now = await readFile(old.file);
+    expect(now.subarray(now.indexOf(0x0a)).equals(strange)).toBe(true);
+  });
+
+  it.each<[string, (old: Session) => Promise<object>]>([
+    ['named as it is', async ({ sessionId, file }) => ({ sessionId, sessionFile: file })],
+    [
+      'named by a link to it',
+      async ({ folder, file }) => {
+        await symlink(file, join(folder, 'link.jsonl'));
+        return { sessionFile: join(folder, 'link.jsonl') };
+      },
+    ],
+    ['not named at all', async () => ({ sessionTarget: { sessionId: null, storePath: null } })],
+  ])('that is the present one, %s, is nothing to tell', async (_, named) => {
     const old = await session();
     const copy = join(old.folder, 'before');
     await copyFile(old.file, copy);
-    const { result, notices } = await compact(store(old.file), { sessionId: old.sessionId, sessionFile: old.file });
+    const { result, notices } = await compact(store(old.file), await named(old));
     expect({ notices, degraded: result.degraded }).toEqual({ notices: [], degraded: [] });
     expect(await readFile(old.file)).toEqual(await readFile(copy));
   });
+});
+
+it('a binding that cannot be carried along costs a note: the session is the new one, and its next turn starts a thread', async () => {
+  const old = await session();
+  const file = await copyOf(old, 'session-next');
+  const from = store(old.file);
+  const adopt: SessionStore['adopt'] = async (...args) => {
+    const adopted = await from.adopt?.(...args);
+    if (adopted == null) throw new Error('nothing was adopted');
+    const write = () => Promise.reject(new AttemptError('session_write_failed', 'the disk is full'));
+    return { ...adopted, store: { ...adopted.store, bindings: { ...adopted.store.bindings, write } } };
+  };
+  const { result } = await compact({ ...from, adopt }, { sessionId: 'session-next', sessionFile: file });
+  expect(result).toMatchObject({
+    ok: true,
+    sessionFile: file,
+    sessionId: 'session-next',
+    degraded: [{ state: 'compacting', code: 'session_write_failed' }],
+  });
+  expect(await next(file)).toMatchObject({ outcome: 'completed', thread: 'codex.thread/start' });
 });
 
 it('a host that cannot follow says so, and keeps its session', async () => {
@@ -179,14 +227,17 @@ it('a host that cannot follow says so, and keeps its session', async () => {
   expect(notices).toEqual(['the engine carries the session on elsewhere, which this host cannot follow']);
 });
 
-it.each([{ sessionId: 7 }, { sessionId: 'a\nb' }, { sessionFile: '' }, { sessionTarget: { sessionId: {} } }])(
-  'a successor that is none is a bad result: %j',
-  async (result) => {
-    const old = await session();
-    expect((await compact(store(old.file), result)).result).toMatchObject({
-      ok: false,
-      error: { code: 'engine_bad_result' },
-      sessionId: old.sessionId,
-    });
-  },
-);
+it.each([
+  { sessionId: 7 },
+  { sessionId: 'a\nb' },
+  { sessionFile: '' },
+  { sessionTarget: { sessionId: {} } },
+  { sessionTarget: { storePath: 42 } },
+])('a successor that is none is a bad result: %j', async (result) => {
+  const old = await session();
+  expect((await compact(store(old.file), result)).result).toMatchObject({
+    ok: false,
+    error: { code: 'engine_bad_result' },
+    sessionId: old.sessionId,
+  });
+});

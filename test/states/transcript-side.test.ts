@@ -46,7 +46,7 @@ describe('binding and journal', () => {
     const made = store(copy);
     const { notices } = await made.transcript.open(signal);
     expect(notices).toEqual([
-      'The session was copied or moved: its native threads stay with the other place, a new one is started.',
+      'The session was copied or moved: its native threads stay with the other place, the next turn starts a new one.',
     ]);
     expect(await made.bindings.read()).toBeNull();
     await made.bindings.write(BINDING);
