@@ -64,7 +64,7 @@ export const ERROR_MEANINGS = {
   budget_mirror: 'writing the rows took too long',
   budget_finalize: 'the finalizer took too long',
   budget_maintain: 'maintenance took too long',
-  budget_compact: 'the compaction took too long (`--timeout` of `compact`)',
+  budget_compact: 'the compaction took too long (`budgets.compact`; `--timeout` of `compact`)',
   budget_graceMirror: 'the rows were not written in the short time left after an abort',
   budget_graceFinalize: 'the finalizer did not end in the short time left after an abort',
 } as const;

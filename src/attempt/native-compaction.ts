@@ -14,7 +14,8 @@ export type NativeCompactionEnd =
 /**
  * One `thread/compact/start` as the attempt sees it. Codex runs it as a turn of its own: it is done when that turn's
  * `contextCompaction` item and then the turn itself have completed. `thread/compacted` is not waited for, because no
- * version sends it, and what another turn says does not count.
+ * version sends it. The first turn that begins on the thread after the request is taken for it (nothing ran there
+ * before), and what another turn says does not count.
  *
  * `close` ends it for good. A compaction that was requested and has not ended by then has its process retired, because
  * only a new process is sure not to run it on.
@@ -53,11 +54,6 @@ export class NativeCompaction {
       offNotification();
       offExit();
     };
-  }
-
-  /** Whether it was sent to the app-server, or may still be. */
-  get isOpen(): boolean {
-    return this.#phase === 'opened' || this.#phase === 'requested';
   }
 
   /**
@@ -138,6 +134,7 @@ export class NativeCompaction {
 
   /** After a compaction Codex reports an estimate of the new context: a sum without its parts. */
   #hearUsage(params: WireObject): void {
+    if (params['turnId'] !== this.turnId) return;
     const last = objectOf(objectOf(params['tokenUsage'])['last']);
     const total = numberOf(last['totalTokens']);
     const isEstimate = numberOf(last['inputTokens']) === 0 && numberOf(last['outputTokens']) === 0;
@@ -167,7 +164,7 @@ export class NativeCompaction {
   }
 
   #settle(end: NativeCompactionEnd): void {
-    if (!this.isOpen) return;
+    if (this.#phase !== 'opened' && this.#phase !== 'requested') return;
     this.#phase = 'ended';
     this.#begin();
     this.#end(end);

@@ -41,7 +41,7 @@ export const COMMAND_HELP = {
       'Without one, the native thread of the session is compacted by Codex. A rehearsal has threads of its own.',
       'A session that is in use is refused at once; nothing is queued, and the turn under way is left alone.',
       'Ctrl-C once stops the compaction, twice ends it. stdin is not read.',
-      'Exit codes: 0 compacted, or nothing to compact; 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 130 aborted.',
+      'Exit codes: 0 compacted, or the engine had nothing to; 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 130 aborted.',
     ],
   },
   show: {

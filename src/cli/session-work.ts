@@ -214,7 +214,8 @@ export async function conclude<Result extends { error?: AttemptFault }>(
   let code = ending.exitOf(told);
   if (code === EXIT.ok && (!isKept || output instanceof Error)) code = EXIT.failed;
   if (fault !== null) code = EXIT.failed;
-  if (stop.signalled || isUnread) code = EXIT.aborted;
+  // What was done before the signal came is done.
+  if (isUnread || (stop.signalled && code !== EXIT.ok)) code = EXIT.aborted;
   io.guard.settle(code);
   if (!isQuiet && !(await opened.quiesce({ timeoutMs: defaultBudgets.maintain }))) {
     progress.warn('the engine did not finish its work in the background in time');

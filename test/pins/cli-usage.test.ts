@@ -530,7 +530,7 @@ describe('commands', () => {
       ).split(' '),
     );
     expect(end.stdout).toContain(
-      'Exit codes: 0 compacted, or nothing to compact; 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 130 aborted.',
+      'Exit codes: 0 compacted, or the engine had nothing to; 1 failed, 2 usage, 3 --timeout ran out, 4 no such session, 130 aborted.',
     );
     expect(end.stdout).toContain('stdin is not read');
   });

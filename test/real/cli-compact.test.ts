@@ -6,7 +6,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RehearsalModel, startRehearsalModel } from '../../src/rehearsal/index.ts';
-import { type CliBench, fileHolds, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
+import { type CliBench, fileHolds, ndjson, openBench, SESSION_TEXT, settledOf, writeProvider } from '../support/cli.ts';
 
 let bench: CliBench;
 beforeEach(async () => {
@@ -38,8 +38,8 @@ async function nextRequest(threadId: unknown): Promise<string> {
 /** Of the first answer; a compaction sums it up. */
 const FIRST_ANSWER = 'Rehearsal answer to';
 
-/** An engine that owns compaction and writes down what it is asked; `compactBody` is how it compacts. */
-const writeOwner = (compactBody: string): Promise<void> =>
+/** An engine that owns compaction and writes down what it is asked; the bodies are how it compacts and maintains itself. */
+const writeOwner = (compactBody: string, maintainBody = ''): Promise<void> =>
   writeFile(
     bench.at('owner.mjs'),
     `import { appendFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ const writeOwner = (compactBody: string): Promise<void> =>
         note({ method: 'compact', force, compactionTarget, tokenBudget, customInstructions });
         ${compactBody}
       },
-      maintain() { note({ method: 'maintain' }); },
+      maintain({ reason }) { note({ method: 'maintain' }); ${maintainBody} },
     };`,
   );
 const COMPACTS = `return { ok: true, compacted: true, result: { summary: 'short', tokensBefore: 9000, tokensAfter: 400 } };`;
@@ -299,6 +299,20 @@ describe('compact with an engine that owns compaction', () => {
     });
   });
 
+  it('that had compacted before Ctrl-C came is exit 0', async () => {
+    await converse();
+    await writeOwner(
+      COMPACTS,
+      `if (reason === 'compaction') { console.error('maintaining'); return new Promise(() => undefined); }`,
+    );
+    const child = bench.start(compact('--json', '--engine', './owner.mjs'));
+    await child.sees('stderr', 'maintaining');
+    child.child.kill('SIGINT');
+    const end = await child.ended;
+    expect(end).toMatchObject({ code: 0, signal: null });
+    expect(settledOf(end)).toMatchObject({ ok: true, compacted: true, outcome: 'completed' });
+  });
+
   it('that ends the process leaves a last line and exit 1', async () => {
     await converse();
     await writeOwner('process.exit(0);');
@@ -461,12 +475,7 @@ describe('a compaction without credentials', () => {
   afterEach(async () => {
     await model.close();
   });
-  const provider = (needsLogin: boolean): Promise<void> =>
-    writeFile(
-      bench.at('codex-home', 'config.toml'),
-      `model = "rehearsal-1"\nmodel_provider = "local"\n[model_providers.local]\nname = "local"\n` +
-        `base_url = ${JSON.stringify(model.baseUrl)}\nwire_api = "responses"\nrequires_openai_auth = ${needsLogin}\n`,
-    );
+  const provider = (needsLogin: boolean): Promise<void> => writeProvider(bench, model, needsLogin);
 
   it('says so as its own reason and names --rehearse; with a key it goes on', async () => {
     const env = { NO_PROXY: '127.0.0.1' };

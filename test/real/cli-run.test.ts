@@ -7,7 +7,16 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RehearsalModel, startRehearsalModel } from '../../src/rehearsal/index.ts';
-import { CLI_MAIN, type CliBench, fileHolds, ndjson, openBench, SESSION_TEXT, settledOf } from '../support/cli.ts';
+import {
+  CLI_MAIN,
+  type CliBench,
+  fileHolds,
+  ndjson,
+  openBench,
+  SESSION_TEXT,
+  settledOf,
+  writeProvider,
+} from '../support/cli.ts';
 
 const ALL_STATES = [
   'bootstrap',
@@ -363,12 +372,7 @@ describe('credentials', () => {
   afterEach(async () => {
     await model.close();
   });
-  const provider = (needsLogin: boolean): Promise<void> =>
-    writeFile(
-      bench.at('codex-home', 'config.toml'),
-      `model = "rehearsal-1"\nmodel_provider = "local"\n[model_providers.local]\nname = "local"\n` +
-        `base_url = ${JSON.stringify(model.baseUrl)}\nwire_api = "responses"\nrequires_openai_auth = ${needsLogin}\n`,
-    );
+  const provider = (needsLogin: boolean): Promise<void> => writeProvider(bench, model, needsLogin);
 
   it('none: exit 1, one line that names --rehearse, nothing written', async () => {
     const end = await bench.run(['run', '--session', 'session.jsonl', 'hello']);

@@ -1,7 +1,7 @@
 /** Runs the built command line as a child process. `npm run build` comes first (`npm test` does it). */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, watch } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, watch, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -178,4 +178,13 @@ export async function fileHolds(file: string, text: string): Promise<string> {
   } finally {
     stop.abort();
   }
+}
+
+/** Gives the user's Codex a provider that is this model. `needsLogin`: it is not asked without credentials. */
+export function writeProvider(bench: CliBench, model: { baseUrl: string }, needsLogin: boolean): Promise<void> {
+  return writeFile(
+    bench.at('codex-home', 'config.toml'),
+    `model = "rehearsal-1"\nmodel_provider = "local"\n[model_providers.local]\nname = "local"\n` +
+      `base_url = ${JSON.stringify(model.baseUrl)}\nwire_api = "responses"\nrequires_openai_auth = ${needsLogin}\n`,
+  );
 }
