@@ -37,16 +37,23 @@ export function compactionReport(record: AttemptRecord): CompactionReport | unde
   const isExplicit = record.params.request === 'compact';
   if (facts === undefined && !isExplicit) return undefined;
   const ownsCompaction = activeEngine(record)?.info.ownsCompaction === true;
-  return reportOf(facts ?? { tokensBefore: null }, { isExplicit, ownsCompaction });
+  const { compaction, cause } = record.machine();
+  // The machine says what it came to: what was done too late for its budget has failed, whatever it has put down.
+  const failure = isExplicit && compaction === 'failed' ? (cause?.message ?? null) : null;
+  return reportOf(facts ?? { tokensBefore: null }, { isExplicit, ownsCompaction, failure });
 }
 
 /**
  * The engine's result is primary when it owns compaction, the native one is told apart under `details`. `isExplicit`: a
- * native compaction belongs to it, so that its absence is told.
+ * native compaction belongs to it, so that its absence is told. `failure`: why the whole failed, if it did.
  */
 export function reportOf(
   { tokensBefore, engine, maintenance, native }: CompactionFacts,
-  { isExplicit, ownsCompaction }: { isExplicit: boolean; ownsCompaction: boolean },
+  {
+    isExplicit,
+    ownsCompaction,
+    failure = null,
+  }: { isExplicit: boolean; ownsCompaction: boolean; failure?: string | null },
 ): CompactionReport {
   const primary = engine !== undefined || ownsCompaction ? 'engine' : 'native';
   const details: CompactionReport['details'] = {
@@ -58,14 +65,18 @@ export function reportOf(
   };
   if (primary === 'native') {
     const { ok, compacted, reason = null, tokensAfter = null } = native ?? NOT_ATTEMPTED;
-    return { ok, compacted, primary, reason, tokensBefore, tokensAfter, details };
+    const isLate = ok && failure !== null;
+    const whole = { ok: ok && !isLate, reason: isLate ? ('timed_out' as const) : reason };
+    return { ...whole, compacted, primary, tokensBefore, tokensAfter, details };
   }
-  const { ok = false, compacted = false, reason = null, result } = engine ?? {};
+  const { compacted = false, reason: said = null, result } = engine ?? {};
+  const ok = engine?.ok === true && failure === null;
+  const reason = engine?.ok === true && !ok ? failure : said;
   const nativeCompacted = native?.compacted === true;
   return {
     ok,
     // A native compaction after a failed engine has made the thread smaller, and is no engine compaction all the same.
-    compacted: ok ? compacted : nativeCompacted,
+    compacted: compacted || (!ok && nativeCompacted),
     primary,
     reason: ok ? reason : `context engine compaction failed: ${reason ?? 'it was not begun'}`,
     tokensBefore: result?.tokensBefore ?? tokensBefore,

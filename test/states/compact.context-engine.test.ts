@@ -226,6 +226,24 @@ describe('an engine that owns compaction', () => {
     expect(controlled.script.names()).not.toContain('engine.compact');
   });
 
+  it('that was done, but told its hooks of it for too long, has failed and says so', async () => {
+    const { controlled, handle } = compacting(
+      { engine: OWNER, binding: null, plan: { 'hook.after_compaction': hang } },
+      { budgets: { compact: 5_000, hooks: 60_000 } },
+    );
+    await controlled.script.called('hook.after_compaction');
+    await quiet();
+    controlled.clock.increment(5_000);
+    expect(await handle.result).toMatchObject({
+      ok: false,
+      compacted: true,
+      outcome: 'failed',
+      reason: 'context engine compaction failed: the compact budget of 5000 ms ran out (budgets.compact)',
+      details: { contextEngineCompaction: { ok: true, compacted: true } },
+      error: { code: 'budget_compact' },
+    });
+  });
+
   it('needs no native thread (CMP-A10), and no process is asked for', async () => {
     const { controlled, handle } = compacting({ engine: OWNER, binding: null });
     const result = await handle.result;
@@ -485,6 +503,24 @@ describe('a native compaction', () => {
       outcome: 'failed',
       reason: 'timed_out',
       error: { code: 'budget_compact', message: 'the compact budget of 7000 ms ran out (budgets.compact)' },
+    });
+  });
+
+  it('that was done, but told its hooks of it for too long, has failed and says so', async () => {
+    const budgets = { compact: 5_000, graceInterrupt: 2_000, hooks: 60_000 };
+    const { controlled, handle, asked, succeed } = compacting({ plan: { 'hook.after_compaction': hang } }, { budgets });
+    await asked();
+    await succeed();
+    controlled.clock.increment(5_000);
+    await quiet();
+    controlled.clock.increment(2_000);
+    expect(await handle.result).toMatchObject({
+      ok: false,
+      compacted: true,
+      primary: 'native',
+      reason: 'timed_out',
+      outcome: 'failed',
+      details: { codexNativeCompaction: { ok: true, compacted: true } },
     });
   });
 
