@@ -79,9 +79,7 @@ async function compactEngine(record: AttemptRecord, signal: AbortSignal): Promis
   await hooks.after(record.controller.signal, facts.engine.compacted ? 1 : 0);
   if (!ok) throw new AttemptError('compaction_failed', redact(reason ?? 'the engine did not compact'));
   // Not left halfway by whoever stops the state: the attempt waits for it before it gives the session back.
-  const adopting = adoptSuccessor(record, result, record.controller.signal);
-  keepTrack(record, adopting);
-  await adopting;
+  await keepTrack(record, adoptSuccessor(record, result, record.controller.signal));
   return { compacted };
 }
 

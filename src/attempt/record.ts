@@ -223,13 +223,14 @@ export function degrade(record: AttemptRecord, state: string, code: string, erro
   record.emit({ type: 'attempt.degraded', state, code, message });
 }
 
-/** Keeps work from being forgotten: the attempt waits for it, bounded, before it settles. */
-export function keepTrack(record: AttemptRecord, work: Promise<unknown>): void {
+/** Keeps work from being forgotten: the attempt waits for it, bounded, before it settles. Gives the work back. */
+export function keepTrack<T>(record: AttemptRecord, work: Promise<T>): Promise<T> {
   const settled: Promise<unknown> = work.then(
     () => record.loose.delete(settled),
     () => record.loose.delete(settled),
   );
   record.loose.add(settled);
+  return work;
 }
 
 /**

@@ -17,7 +17,7 @@ export const equivalent: Readonly<Record<string, string>> = {
     'The notice depends on the engine alone.',
   'actors: recovering.ts: await queueOwedCommit(record, intent, view, signal) dropped':
     'Found by test/states/attempt-durable.test.ts: no path begins with a turn that was accepted before a crash.',
-  'actors: compacting.ts: await adopting dropped':
+  'actors: compacting.ts: await keepTrack(record, adoptSuccessor(record, result, record.controller.signal)) dropped':
     'Found by test/states/session-successor.test.ts: no path has an engine that names a successor of the session.',
   'actors: turn-started.ts: slots.binding = binding before await services.session.bindings.write(binding)':
     ONLY_AFTER_A_FAILED_WRITE,

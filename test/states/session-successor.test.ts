@@ -5,9 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { type CompactionResult, compactSession } from '../../src/compact-session.ts';
 import { AttemptError } from '../../src/errors.ts';
 import type { SessionStore, ThreadBinding } from '../../src/ports.ts';
+import { quiet } from '../../src/testing/controlled/clock.ts';
 import { answer } from '../../src/testing/controlled/script.ts';
 import { controlledServices, WORK_FOLDER } from '../../src/testing/controlled/services.ts';
 import { bindingOf } from '../../src/testing/controlled/session.ts';
+import { gate } from '../support/gate.ts';
 import { assistant, signal, store, tempFolder, user } from './transcript-kit.ts';
 
 const ROWS = [
@@ -50,7 +52,7 @@ interface Compacted {
 }
 
 /** A compaction whose engine answers with this `result`; the native one is refused, which costs nothing. */
-async function compact(at: SessionStore, result: object): Promise<Compacted> {
+function compacting(at: SessionStore, result: object) {
   const controlled = controlledServices({
     engine: { info: { ownsCompaction: true }, methods: [] },
     plan: { 'engine.compact': answer({ ok: true, compacted: true, result }), 'codex.thread/resume': answer({}) },
@@ -58,6 +60,11 @@ async function compact(at: SessionStore, result: object): Promise<Compacted> {
   const handle = compactSession({ cwd: WORK_FOLDER }, { ...controlled.services, session: at });
   const notices: string[] = [];
   handle.onEvent((event) => event.type === 'attempt.notice' && notices.push(event.message));
+  return { handle, notices };
+}
+
+async function compact(at: SessionStore, result: object): Promise<Compacted> {
+  const { handle, notices } = compacting(at, result);
   return { result: await handle.result, notices };
 }
 
@@ -217,6 +224,27 @@ it('a binding that cannot be carried along costs a note: the session is the new 
     degraded: [{ state: 'compacting', code: 'session_write_failed' }],
   });
   expect(await next(file)).toMatchObject({ outcome: 'completed', thread: 'codex.thread/start' });
+});
+
+it('an attempt that is stopped meanwhile waits for it, and gives the new session back', async () => {
+  const old = await session();
+  const file = await copyOf(old, 'session-next');
+  const from = store(old.file);
+  const [reached, released] = [gate(), gate()];
+  const adopt: SessionStore['adopt'] = async (...args) => {
+    const adopted = await from.adopt?.(...args);
+    reached.open();
+    await released.opened;
+    return adopted ?? null;
+  };
+  const { handle } = compacting({ ...from, adopt }, { sessionId: 'session-next', sessionFile: file });
+  await reached.opened;
+  handle.abort();
+  await quiet();
+  released.open();
+  expect(await handle.result).toMatchObject({ sessionFile: file, sessionId: 'session-next' });
+  await store(file).transcript.open(signal);
+  await store(old.file).transcript.open(signal);
 });
 
 it('a host that cannot follow says so, and keeps its session', async () => {
