@@ -346,16 +346,15 @@ describe('compact with an engine that owns compaction', () => {
 
 describe('a session that is in use', () => {
   it('is refused at once, and the turn under way is not touched', async () => {
+    // Reading the pipe waits until the test has opened it too.
+    execFileSync('mkfifo', [bench.at('go')]);
     await writeFile(
       bench.at('gate.mjs'),
-      `import { watch } from 'node:fs/promises';
-      import { existsSync } from 'node:fs';
+      `import { readFile } from 'node:fs/promises';
       export default [{ name: 'wait', description: 'Waits.', parameters: { type: 'object', properties: {} },
         async execute() {
-          const changes = watch(${JSON.stringify(bench.folder)});
           process.stderr.write('waiting\\n');
-          if (existsSync(${JSON.stringify(bench.at('go'))})) return 'open';
-          for await (const { filename } of changes) if (filename === 'go') return 'open';
+          return await readFile(${JSON.stringify(bench.at('go'))}, 'utf8');
         } }];`,
     );
     const steps = [{ toolCalls: [{ name: 'wait', arguments: {} }] }, { text: 'It is open.' }];
@@ -364,7 +363,7 @@ describe('a session that is in use', () => {
     await run.sees('stderr', 'waiting');
     const before = await fileHolds(bench.at('session.jsonl'), '"wait"');
     const end = await bench.run(compact('--json'));
-    expect(end.code).toBe(1);
+    expect(end).toMatchObject({ code: 1 });
     expect(end.stderr).toMatch(/^codex-attempt: The session is in use by process \d+ .*\(session_busy\)\n$/);
     expect(settledOf(end)).toMatchObject({
       type: 'compaction.settled',
@@ -374,7 +373,7 @@ describe('a session that is in use', () => {
       error: { code: 'session_busy' },
     });
     expect(await readFile(bench.at('session.jsonl'), 'utf8')).toBe(before);
-    await writeFile(bench.at('go'), '');
+    await writeFile(bench.at('go'), 'open');
     expect(await run.ended).toMatchObject({ code: 0, stdout: 'It is open.\n' });
   });
 });
